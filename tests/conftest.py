@@ -1,14 +1,22 @@
 """What all tests share: a workspace, a fake editor, and guards against what a test must not do or leave behind."""
 
 import asyncio
+import gc
 import inspect
 import ipaddress
+import os
+import shutil
 import socket
+import sys
+import tempfile
 from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+
+from replayed import KEPT
 
 # How long an example takes says something about the machine, not about the house.
 settings.register_profile(
@@ -16,6 +24,48 @@ settings.register_profile(
 )
 settings.register_profile("search", settings.get_profile("same"), derandomize=False, max_examples=2000)
 settings.load_profile("same")
+
+# Hundreds of tests start Python; without its cache each of those would compile everything anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_configure(config):
+    """Give all processes of the run one place for the sessions that their tests record."""
+    if hasattr(config, "workerinput"):
+        KEPT.folder = Path(config.option.basetemp).parent / "sessions"
+    else:
+        KEPT.folder = Path(tempfile.mkdtemp(prefix="outrider-sessions-"))
+        config.add_cleanup(lambda: shutil.rmtree(KEPT.folder, ignore_errors=True))
+
+
+def pytest_collection_modifyitems(items):
+    """What replays the sessions of all other tests comes last."""
+    items.sort(key=lambda item: item.path.name == "test_all_sessions.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """What a run begins with stays until its end: the garbage collector need not look at it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Count the tests that each process has finished, for the test that waits for all others."""
+    result = yield
+    if hasattr(item.config, "workerinput"):
+        KEPT.folder.mkdir(parents=True, exist_ok=True)
+        with (KEPT.folder / f"finished-{os.getpid()}").open("a") as file:
+            file.write(".")
+    return result
+
 
 GONE_SECONDS = 2.0
 """Real seconds that children of a test may take to end after it."""
@@ -63,20 +113,24 @@ def nothing_left(request):
     """No test leaves a task or a child process behind."""
     if inspect.iscoroutinefunction(request.function):
         request.getfixturevalue("no_tasks_left")
-    process = psutil.Process()
-    before = set(process.children(recursive=True))
+    before = set(_children())
     yield
     # What was started before, such as the browser of a file of tests, may start what it likes.
-    left = [
-        child
-        for child in process.children(recursive=True)
-        if child not in before and before.isdisjoint(_parents(child))
-    ]
+    left = [child for child in _children() if child not in before and before.isdisjoint(_parents(child))]
     _, alive = psutil.wait_procs(left, timeout=GONE_SECONDS)
     described = [f"{child.pid}: {child.cmdline()}" for child in alive if child.is_running()]
     for child in alive:
         child.kill()
     assert not described, f"child processes are left: {described}"
+
+
+def _children():
+    if hasattr(os, "waitid"):  # psutil looks at every process of the machine
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return []
+    return psutil.Process().children(recursive=True)
 
 
 def _parents(child):
@@ -112,6 +166,16 @@ def workspace(outrider_workspace):
         "README.md": "# Parking\n\nCounts what parking costs.\n",
     }
     return outrider_workspace(files)
+
+
+@pytest.fixture
+def young_heap():
+    """For a test that measures time: the garbage collector looks only at what the test makes.
+
+    What the tests before it left is hundreds of megabytes, and looking at them again costs more the more a test allocates.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -1,6 +1,11 @@
 """Sessions of a test, run again from their logs."""
 
+import gzip
+import hashlib
 import json
+import os
+
+from hypothesis import settings
 
 from outrider import __version__
 from outrider.replay.play import Replayed, play
@@ -8,6 +13,16 @@ from outrider.store.exported import contents_named
 from outrider.store.log import Store
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
+
+
+class KEPT:
+    """Where all processes of a test run keep the sessions that their tests recorded."""
+
+    folder = None
+
+
+TOLD_APART = frozenset({"decision", "kind", "mode", "name", "outcome", "phase", "status", "tool"})
+"""Keys of event data whose values decide what the loop does; of others it counts whether they are there."""
 
 
 async def exports_of(state_dir):
@@ -21,9 +36,7 @@ async def exports_of(state_dir):
 
 async def export_of(store, session_id):
     events = await store.events(session_id)
-    blobs = await store.blobs(
-        {one.hash for event in events for one in contents_named(event.type, event.data)}
-    )
+    blobs = await store.blobs({one.hash for event in events for one in contents_named(event)})
     return Export(
         program=__version__,
         session_id=session_id,
@@ -35,15 +48,49 @@ async def export_of(store, session_id):
     )
 
 
-async def assert_replays(state_dir):
-    """Raise AssertionError at the first event of any session that a replay does not give again."""
+async def keep_sessions(state_dir):
+    """Keep the sessions of a log for the test that replays them (`replay/test_all_sessions.py`).
+
+    The first session of each shape is kept: what another editor did in the same way needs the same inputs. Under
+    `--hypothesis-profile=search` all are.
+    """
+    name = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+    every = settings.get_current_profile_name() == "search"
     for export in await exports_of(state_dir):
-        replayed = await play(export)
-        assert isinstance(replayed, Replayed), replayed
-        difference = replayed.difference
-        assert difference is None, (
-            f"event {difference.seq} of {export.session_id}\n"
-            f"log:    {json.dumps(difference.expected, ensure_ascii=False)}\n"
-            f"replay: {json.dumps(difference.got, ensure_ascii=False)}\n"
-            f"before: {[(event.seq, event.type) for event in export.events[: difference.seq][-12:]]}"
-        )
+        shape = [(event.type, shape_of(event.data)) for event in export.events]
+        key = repr((shape, name if every else ""))
+        path = KEPT.folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}.json.gz"
+        if path.exists():
+            continue
+        text = json.dumps({"test": name, "export": export.to_wire()}).encode("utf-8", "surrogatepass")
+        KEPT.folder.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(f".{os.getpid()}").write_bytes(gzip.compress(text, 1))
+        path.with_suffix(f".{os.getpid()}").rename(path)
+
+
+def shape_of(value, key=""):
+    """Event data without the texts and numbers that decide nothing."""
+    if isinstance(value, dict):
+        return tuple((name, shape_of(one, name)) for name, one in sorted(value.items()))
+    if isinstance(value, list):
+        return tuple(dict.fromkeys(shape_of(one, key) for one in value))
+    return value if key in TOLD_APART or isinstance(value, bool) else type(value).__name__
+
+
+async def replay_sessions(state_dir):
+    """Replay every session of a log now, for a test that changed the loop."""
+    for export in await exports_of(state_dir):
+        assert difference_of(await play(export), export) is None
+
+
+def difference_of(replayed, export):
+    """What a replay says, in words; None where it came to the end of the log."""
+    assert isinstance(replayed, Replayed), replayed
+    if (difference := replayed.difference) is None:
+        return None
+    return (
+        f"event {difference.seq} of {export.session_id}\n"
+        f"log:    {json.dumps(difference.expected, ensure_ascii=False)}\n"
+        f"replay: {json.dumps(difference.got, ensure_ascii=False)}\n"
+        f"before: {[(event.seq, event.type) for event in export.events[: difference.seq][-12:]]}"
+    )

@@ -2,7 +2,8 @@
 
 This module holds plain constants only, so that importing it costs nothing on the way to the answer of
 `initialize`. The pydantic models of what travels under these names are in `settings`, `commands`, `events`,
-`notifications`, `requests` and `script`; import those where they are needed. `protocol/README.md` documents all of it.
+`notifications`, `requests` and `script`; import those where they are needed. `protocol/README.md` says how it works, and
+`protocol/reference.md` is generated from the models.
 """
 
 from typing import Final
@@ -15,6 +16,7 @@ RUN: Final = "outrider.run"
 EXPLORE: Final = "outrider.explore"
 STEER: Final = "outrider.steer"
 CANCEL: Final = "outrider.cancel"
+RETRY: Final = "outrider.retry"
 ANSWER: Final = "outrider.answer"
 STATUS: Final = "outrider.status"
 WAIT: Final = "outrider.wait"
@@ -37,7 +39,7 @@ JOBS: Final = "outrider.jobs"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    MODELS, DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS,
+    MODELS, DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS, RETRY,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.
@@ -47,7 +49,7 @@ STREAM_NOTIFICATION: Final = "outrider/stream"
 # The request to a client that registered tools: run one of them.
 TOOL_REQUEST: Final = "outrider/tool"
 
-# The request to a client that named `ask` among its extensions: put an open item before the person.
+# The request to a client that named `ask` among its extensions: show an open item to the user.
 ASK_REQUEST: Final = "outrider/ask"
 
 ASK_EXTENSION: Final = "ask"
@@ -70,29 +72,78 @@ EXTENSIONS: Final = (ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION)
 
 CONFIGURATION_SECTION: Final = "outrider"
 
-# Titles of the buttons the person sees. Answers are matched by these texts, never by position.
+# Titles of the buttons the user sees. Answers are matched by these texts, never by position.
 ALLOW_ONCE: Final = "Allow once"
+"""Approval: do it now."""
 ALLOW_SESSION: Final = "Allow for this session"
+"""Approval: do it, and the same again without asking: the identical command in the same folder, the identical call of
+a client tool, or further edits of that file. Not offered for deleting, renaming and what is outside the workspace."""
 ALWAYS_ALLOW: Final = "Always allow…"
+"""Approval: show exactly the rules that would be saved, and where, and ask once more. Offered where rules can express
+it: program and sub-command of each part of a command, or the file of an edit."""
 ALWAYS_HERE: Final = "Always in this workspace"
+"""After `Always allow…`: save them, for this workspace."""
 ALWAYS_EVERYWHERE: Final = "Always everywhere"
+"""After `Always allow…`: save them, for every workspace."""
 ALWAYS_BACK: Final = "Back"
+"""After `Always allow…`: save nothing, and ask as before."""
 REVIEW: Final = "Review…"
-CHOOSE: Final = "Choose…"
+"""Approval: open an edit, or another long item, as a document, and ask again. An edit is reviewed in it hunk by hunk;
+a command can be answered there with a note."""
 REJECT: Final = "Reject"
+"""Approval: no."""
 SAVE_AND_CONTINUE: Final = "Save and continue"
+"""Before a command: you saved what Outrider changed, and the command may run. It asks again while something is
+unsaved."""
 RUN_WITHOUT_SAVING: Final = "Run without saving"
+"""Before a command: run it on disk as it is. The model is told which buffers it did not see."""
 SAVE_CANCEL: Final = "Cancel"
+"""Before a command: do not run it."""
 RUN_OUTSIDE: Final = "Run outside once"
+"""Run a command without a sandbox: after one that failed in it, or before the first one of a session in mode `full`
+without a sandbox."""
+PUT_BACK: Final = "Put back"
+"""After a command that changed protected files: restore them. Only `put_back` and `keep` answer this question, no
+rule and no `allow_once`."""
+KEEP: Final = "Keep"
+"""After a command that changed protected files: leave them as they are now."""
 ANSWER_IN_DOCUMENT: Final = "Answer in a document…"
+"""Question or client tool: open a document to write the answer in. The turn parks meanwhile."""
 TRUST_WORKSPACE: Final = "Trust this workspace"
+"""Question of trust: the folder's instructions and your permission mode count from now on."""
 STAY_READ_ONLY: Final = "Stay read-only"
+"""Question of trust: Outrider edits nothing and runs nothing there, until you undo this."""
 TRUST_ITEM: Final = "trust_"
 """What the id of a question about trust begins with; it is in no event."""
 KEEP_MINE: Final = "Keep mine"
+"""Conflict of an undo or redo: leave the place as it is."""
 TAKE_THE_UNDO: Final = "Take the undo"
+"""Conflict of an undo: put the earlier text there."""
 TAKE_THE_REDO: Final = "Take the redo"
+"""Conflict of a redo: put the text of the change there again."""
 OPEN_BOTH: Final = "Open both"
+"""Conflict of an undo or redo: leave it, and show both texts as documents in `.outrider/`."""
+TITLES: Final = (
+    "ALLOW_ONCE", "ALLOW_SESSION", "ALWAYS_ALLOW", "ALWAYS_HERE", "ALWAYS_EVERYWHERE", "ALWAYS_BACK", "REVIEW", "REJECT",
+    "SAVE_AND_CONTINUE", "RUN_WITHOUT_SAVING", "SAVE_CANCEL", "PUT_BACK", "KEEP", "RUN_OUTSIDE", "ANSWER_IN_DOCUMENT",
+    "TRUST_WORKSPACE", "STAY_READ_ONLY", "KEEP_MINE", "TAKE_THE_UNDO", "TAKE_THE_REDO", "OPEN_BOTH",
+)  # fmt: skip
+"""The names of these constants."""
+APPROVING: Final = frozenset(
+    {
+        ALLOW_ONCE,
+        ALLOW_SESSION,
+        ALWAYS_ALLOW,
+        ALWAYS_HERE,
+        ALWAYS_EVERYWHERE,
+        RUN_OUTSIDE,
+        PUT_BACK,
+        KEEP,
+        RUN_WITHOUT_SAVING,
+        TRUST_WORKSPACE,
+    }
+)
+"""Titles with which something may happen that would not happen otherwise."""
 
 EDIT_TOOLS: Final = frozenset(
     {"edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file"}

@@ -29,27 +29,37 @@ from outrider_protocol.events import (
 )  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import Effect, LimitsPatch, Price, Tier
+from outrider_protocol.settings import Effect, LimitsPatch, Price, Thinking, Tier
 from outrider_protocol.wire import Wire
 
 Text = Annotated[str, Field(min_length=1)]
 
 
 class ExploreParams(Wire):
-    """A task that may only look."""
+    """The mode of its turn is `explore`."""
 
     prompt: Text
+    """The task, in words. Images that it names by path come with it."""
     context: Context | None = None
+    """What the user is looking at."""
     session_id: str | None = None
+    """The session to continue, opened from the log if needed; absent: a new one."""
     model: str | None = None
+    """Another model than that of the settings, for this turn."""
     limits: LimitsPatch | None = None
+    """Other limits, for this turn."""
+    thinking: Thinking | None = None
+    """How much the model thinks, for this turn."""
 
 
 class RunParams(ExploreParams):
-    """A task. Without `sessionId` a new session is made."""
+    """It starts at once, or waits in the queue of a busy session. Cancelling this request does not end the turn."""
 
     mode: Mode = "agent"
+    """`plan` and `explore` are read-only: they answer with a plan, or with an answer."""
     draft: str | None = None
+    """Set by actions of the task document: the state of it that the text is from. One draft is sent once; a second
+    time fails with `already_resolved`."""
 
 
 class RunResult(Wire):
@@ -58,15 +68,19 @@ class RunResult(Wire):
     session_id: str
     turn_id: str
     queued: bool | None = None
+    """True if the task waits for the running turn."""
 
 
 class SteerParams(Wire):
-    """A text for the running turn, or the removal of one that the model has not seen yet."""
+    """Exactly one of `text` and `remove`. The model gets the text with its next request."""
 
     session_id: str
     text: Text | None = None
+    """The text to add."""
     remove: str | None = None
+    """The `pendingId` of a text to withdraw; possible until the model has it."""
     draft: str | None = None
+    """As in `outrider.run`."""
 
     @model_validator(mode="after")
     def _one_of(self) -> "SteerParams":
@@ -79,13 +93,27 @@ class SteerResult(Wire):
     """The steering text's id."""
 
     pending_id: str
+    """The id of the text."""
+
+
+class RetryParams(Wire):
+    """Ends the wait before the next attempt at a model. Fails with `not_waiting` or `no_running_turn`."""
+
+    turn_id: str
+
+
+class RetryResult(Wire):
+    """The turn."""
+
+    turn_id: str
 
 
 class CancelParams(Wire):
-    """Ends a turn."""
+    """The turn may be running, parked or queued. Every process it started ends. Repeating it gives the same answer."""
 
     turn_id: str
     reason: str | None = None
+    """Why; it becomes the `reason` of `turn.finished`."""
 
 
 class CancelResult(Wire):
@@ -93,20 +121,30 @@ class CancelResult(Wire):
 
     turn_id: str
     outcome: Outcome
+    """How it ended; not `cancelled` if it had ended before."""
 
 
 class AnswerParams(Wire):
-    """The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`."""
+    """The item may be shown in a dialog, run by a client tool or be parked, after a restart too.
+
+    The first answer wins. Exactly one of `decision`, `answer` and `error`.
+    """
 
     id: str
+    """The open item."""
     decision: Decision | None = None
+    """For an approval, one that the item offers. `allow_always` saves the rules in its `always`. `put_back` and `keep`
+    answer a question titled `Put back: …`, which takes nothing else."""
     answer: str | None = None
+    """For a question: one of its options, or any text if `allowFreeForm` is true. For a tool: its result."""
     error: str | None = None
+    """For a tool: its result, as an error."""
     note: str | None = None
+    """With a decision: a note for the model."""
     review: list[ReviewedHunk] | None = None
-    """For an edit, beside a `decision`: what is decided otherwise about single hunks, or said about them."""
+    """For an edit, with `allow_once` or `reject`: decisions about single hunks."""
     scope: Scope | None = None
-    """With `allow_always`: where its rules shall hold; absent means in this workspace."""
+    """With `allow_always`: where its rules hold; absent: in this workspace."""
 
     @model_validator(mode="after")
     def _one_of(self) -> "AnswerParams":
@@ -121,12 +159,14 @@ class AnswerResult(Wire):
     """The item that is answered now."""
 
     id: str
+    """The item."""
 
 
 class StatusParams(Wire):
-    """Which session; absent means all that are open in this process."""
+    """Without params of all that are open in this process."""
 
     session_id: str | None = None
+    """Only this one."""
 
 
 class QueuedRun(Wire):
@@ -134,25 +174,28 @@ class QueuedRun(Wire):
 
     turn_id: str
     prompt: str
+    """The task."""
 
 
 class PendingSteering(Wire):
     """A steering text that the model has not seen yet."""
 
     pending_id: str
+    """Its id."""
     text: str
+    """The text."""
 
 
 class ModelLatency(Wire):
-    """How fast a model was."""
+    """How fast a model was: the mean of its first five answers in the session; each later answer counts a fifth."""
 
     model: str
     requests: int
     """How many were measured."""
     first_token_ms: float
-    """From a request to the first of its text or reasoning."""
+    """From the request to its first text or reasoning."""
     tokens_per_second: float | None = None
-    """From there on; absent where every answer was too short to tell."""
+    """From there on; absent if all answers were too short."""
 
 
 class SessionStatus(Wire):
@@ -160,28 +203,40 @@ class SessionStatus(Wire):
 
     session_id: str
     state: Literal["idle", "running", "parked"]
+    """What it is doing."""
     turn_id: str | None = None
+    """Its turn, unless idle."""
     phase: Phase | None = None
+    """Where the turn is."""
     queue: list[QueuedRun]
+    """Tasks that wait."""
     steering: list[PendingSteering]
+    """Texts that the model has not got yet."""
     open: list[Open]
+    """What waits for an answer."""
     plan: list[PlanItem]
+    """The plan."""
     usage: Usage
+    """Of the whole session."""
+    retry_in: float | None = None
+    """Seconds until the next attempt at a model; absent if it does not wait for one."""
     latencies: list[ModelLatency] = Field(default_factory=list[ModelLatency])
-    """How fast its models were, on average over its requests, the latest counting most."""
+    """How fast its models were."""
 
 
 class StatusResult(Wire):
     """The sessions that are open in this process."""
 
     sessions: list[SessionStatus]
+    """In the order they were opened."""
 
 
 class WaitParams(Wire):
-    """Waits until the turn has finished or needs an answer, `timeout` seconds at most."""
+    """`$/cancelRequest` ends the wait, not the turn. A `workDoneToken` shows the turn's progress."""
 
     turn_id: str
     timeout: Annotated[float, Field(ge=0)] | None = None
+    """Seconds; absent: until it ends. 0 asks for the current state."""
 
 
 class WaitResult(Wire):
@@ -189,30 +244,44 @@ class WaitResult(Wire):
 
     turn_id: str
     outcome: Outcome | Literal["needs_input"] | None = None
+    """Absent while the turn is running; `needs_input` if it is parked."""
     reason: str | None = None
+    """As in `turn.finished`."""
     summary: str | None = None
+    """As in `turn.finished`: usually the model's last words."""
     usage: Usage | None = None
+    """What it has used."""
     open: list[Open] | None = None
+    """With `needs_input`: what waits for an answer."""
 
 
 class EventsParams(Wire):
-    """A stretch of a session's log; `fromSeq` is the first one wanted, from 1."""
+    """Works for any client, with or without notifications.
+
+    The answer is written before any later event: read from 1 until `more` is false, then take the notifications from
+    `nextSeq` on, and nothing is missed or repeated.
+    """
 
     session_id: str
     from_seq: Annotated[int, Field(ge=1)] = 1
+    """The first event to show."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
+    """The most wanted."""
 
 
 class EventsResult(Wire):
     """Events in order. `more`: there are further ones from `nextSeq` on."""
 
     events: list[Event]
+    """In the order of `seq`."""
     next_seq: int
+    """Where to continue."""
     more: bool
+    """Whether there are more now."""
 
 
 class SessionsParams(Wire):
-    """No parameters."""
+    """The latest first. It has no params."""
 
 
 class SessionSummary(Wire):
@@ -220,67 +289,97 @@ class SessionSummary(Wire):
 
     session_id: str
     title: str
+    """From a model (`session.titled`), else the first task as one line."""
     state: Literal["idle", "running", "parked", "closed"]
+    """`closed`: not open in this process, and nothing waits. `parked`: something waits for the user, even if the
+    process that asked was killed."""
     elsewhere: bool = False
-    """Whether another process is at a turn of it."""
+    """Whether another process runs a turn of it. It can then only be read here; its state is `running` or `parked`."""
     outcome: Outcome | None = None
-    """How its latest turn ended, if it has."""
+    """How its latest turn ended; absent while that runs."""
     started_at: str
+    """When it began."""
     last_at: str
+    """Time of its latest event, without those of opening, closing and followed renames."""
     turns: int
+    """How many turns it has."""
 
 
 class SessionsResult(Wire):
     """The sessions of this workspace, the latest first."""
 
     sessions: list[SessionSummary]
+    """All sessions of this workspace."""
 
 
 class ResumeParams(Wire):
-    """Opens a session of the log again; its open items are asked again."""
+    """An interrupted turn continues, and open items are asked again.
+
+    The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is
+    `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`.
+    """
 
     session_id: str
 
 
 class UndoParams(Wire):
-    """What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
+    """Works hunk by hunk in the current text, and keeps what others wrote since.
 
-    Without `scope` it is what the id names, and a turn where there is none; of a redo the session, if that was undone last. `wait` is false for an editor that does
-    nothing until the command is answered: the answer is empty, and what was left as it is comes as a message.
+    Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it.
     """
 
     session_id: str | None = None
+    """Absent: the latest session with something to undo, or to redo."""
     scope: UndoScope | None = None
+    """How much; absent: what `id` names, else a turn. For a redo without `id`: what was undone last, be it a turn or a
+    session."""
     id: str | None = None
+    """A hunk of `outrider.changes`, a change, a call (`step`) or a turn; absent: the latest."""
     wait: bool = True
+    """False: the answer comes at once and is empty, for an editor that blocks until then. A message says what was
+    left."""
+    latest: bool = False
+    """True: an undo of a turn without `id` fails with `not_latest` if the latest turn changed nothing. A front end
+    then asks the user, and names the turn. Ignored by a redo."""
 
 
 class UndoResult(Wire):
     """What an undo or a redo did."""
 
     change_id: str
+    """The last change it made, itself in the log; empty if there was none."""
     undone: list[UndonePath]
+    """What was changed."""
     conflicts: list[Conflict]
+    """What was left because it was changed afterwards."""
     not_undoable: list[NotUndoable]
+    """What cannot be undone."""
 
 
 class ChangesParams(Wire):
-    """Which changes to list. Without `sessionId` those of the latest session that changed something."""
+    """It only reads, so the session may run in another process."""
 
     session_id: str | None = None
+    """Absent: the latest session that changed something, else the latest."""
     turn_id: str | None = None
+    """Only what that turn changed."""
     format: Literal["list", "patch"] = "list"
+    """A list of changes, or a patch."""
 
 
 class ChangedHunk(Wire):
-    """One hunk of a change, as it is now."""
+    """One hunk of a change, in whole lines."""
 
     id: str
+    """What `outrider.undo` takes."""
     line: int
-    """Where it is in the text as it is now, from 1."""
+    """Where it is in the current text, from 1."""
     removed: str
+    """The lines it removed."""
     added: str
+    """The lines it added."""
     state: Literal["applied", "undone", "altered", "conflict"]
+    """`altered`: all it added was replaced by others; `conflict`: others changed the same place since."""
 
 
 class ChangeInfo(Wire):
@@ -289,17 +388,22 @@ class ChangeInfo(Wire):
     change_id: str
     turn_id: str | None = None
     step: int
+    """The step of the turn, from 1."""
     call_id: str | None = None
     path: str
     """Where the file was; the hunks are where it is now."""
     to: str | None = None
+    """The new path of a rename."""
     operation: Operation
+    """What was done."""
     hunks: list[ChangedHunk]
+    """Its hunks; none for a rename."""
     state: Literal["applied", "undone", "conflict"] | None = None
-    """How a rename stands, which has no hunks: `conflict` where its file is gone, or another one is in its place."""
+    """For a rename, which has no hunks: `conflict` if its file is gone or another one took its place."""
     undoable: bool
+    """Whether some of it can be undone without a question."""
     reason: str | None = None
-    """Why it cannot be taken back."""
+    """Why it cannot be undone."""
 
 
 class LeftOut(Wire):
@@ -307,6 +411,7 @@ class LeftOut(Wire):
 
     path: str
     reason: str
+    """Why it is not in the patch."""
 
 
 class ChangesResult(Wire):
@@ -314,38 +419,47 @@ class ChangesResult(Wire):
 
     session_id: str
     changes: list[ChangeInfo] | None = None
-    """In the order they were made; for `list`."""
+    """For `list`: every change in order, undone ones too."""
     not_undoable: list[NotUndoable] | None = None
-    """What commands did besides, which no undo takes back; for `list`."""
+    """For `list`: what commands did that no undo takes back."""
     patch: str | None = None
-    """What they come to, as `git apply` takes it; for `patch`."""
+    """For `patch`: the result of all changes, for `git apply`. Paths are real paths, relative to the workspace folder
+    (below the root of a repository use `--directory`). Text that is not UTF-8 is a `GIT binary patch` for SHA-1
+    repositories. Changes by others are on both sides."""
     left_out: list[LeftOut] | None = None
-    """What was changed and is not in it; for `patch`."""
+    """For `patch`: changes that are not in it, such as files outside the workspace, texts no longer in the log, paths
+    that another file has now, and effects of commands that a patch cannot express."""
 
 
 class ToolsParams(Wire):
     """Which mode the tools are listed for."""
 
     mode: Mode = "agent"
+    """The read-only modes have fewer tools."""
 
 
 class ToolInfo(Wire):
     """One tool as the model sees it."""
 
     name: str
+    """Its name."""
     description: str
+    """What the model is told about it."""
     input_schema: dict[str, Any]
+    """JSON Schema of its arguments."""
     effect: Effect
+    """What it does."""
 
 
 class ToolsResult(Wire):
     """The tools."""
 
     tools: list[ToolInfo]
+    """In the order they are offered."""
 
 
 class ModelsParams(Wire):
-    """Nothing to say."""
+    """Configured providers are asked for their lists, for five seconds at most. It has no params."""
 
 
 class ModelInfo(Wire):
@@ -354,46 +468,60 @@ class ModelInfo(Wire):
     model: str
     """As a task names it."""
     named: bool
-    """Whether the settings name it; others are what their providers list."""
+    """Whether the settings name it; others come from their providers' lists."""
     tier: Tier | None = None
     """The best of `tiers` that has it."""
     context_window: int
+    """Tokens of a request and its answer."""
     price: Price | None = None
+    """Absent if unknown."""
 
 
 class ModelsResult(Wire):
     """The models, those that the settings name first."""
 
     model: str | None = None
-    """What a task gets that names none."""
+    """What a task gets that names no model: one of them, or `tiers`. Absent if nothing is set."""
     models: list[ModelInfo]
+    """Those that the settings name first."""
     problems: list[str]
-    """Why providers have not said what they have."""
+    """Why providers gave no list."""
 
 
 class DoctorParams(Wire):
-    """What is looked at beyond what costs nothing."""
+    """Checks the workspace, the model (key, proxy, certificates, context window), the log, commands, search, the editor's abilities, and permissions.
+
+    Sends nothing to a provider without `probe`.
+    """
 
     probe: bool = False
-    """Whether each model that may be asked is asked, in one small request, to call a tool."""
+    """Whether each model that a turn may use (at most 16) is asked, in one small request, to call a tool: four at a
+    time, 60 seconds at most. What was remembered about its tools is forgotten first."""
 
 
 class Check(Wire):
-    """One thing that was looked at."""
+    """One check of the set-up."""
 
     name: str
+    """What was checked."""
     status: Literal["ok", "warn", "fail"]
+    """The result."""
     detail: str
+    """What was found, and what to do."""
 
 
 class DoctorResult(Wire):
     """What was looked at."""
 
     checks: list[Check]
+    """One per thing."""
 
 
 class PromptParams(Wire):
-    """The session whose next request is shown, whoever runs it."""
+    """As it would be sent now, before anything is left out for its length and before the provider's dialect.
+
+    For a session at rest: what a next task would find. Sends nothing.
+    """
 
     session_id: str
 
@@ -402,25 +530,33 @@ class PromptSection(Wire):
     """A part of a request, and about how many tokens it has."""
 
     kind: str
-    """`identity`, `mode`, `environment`, `instructions`, `prompt`, `open`, `selection`, `diagnostics`, `map`, `summary`; else
-    the role of its message, or `tools`."""
+    """`identity`, `mode`, `environment`, `instructions`, `prompt`, `open`, `selection`, `diagnostics`, `map`,
+    `summary`, `tools`, or the role of its messages."""
     name: str | None = None
+    """Which one of its kind."""
     tokens: int
+    """About how many it has."""
 
 
 class PromptMessage(Wire):
     """A message of a request, as the model gets it."""
 
     role: Literal["system", "user", "assistant", "tool"]
+    """Its role."""
     text: str
+    """Its whole text."""
     reasoning: str | None = None
+    """What the model thought."""
     tool_calls: list[WireToolCall] | None = None
+    """Its calls."""
     tool_call_id: str | None = None
+    """The call whose result it is."""
     tokens: int
+    """About how many it has."""
     images: list[WireImage] | None = None
-    """What is shown with it, if the model takes images."""
+    """Images sent with it."""
     sections: list[PromptSection] | None = None
-    """What its text is made of, in order, where that is known."""
+    """What its text is made of, if known."""
 
 
 class PromptResult(Wire):
@@ -428,66 +564,78 @@ class PromptResult(Wire):
 
     session_id: str
     model: str | None = None
-    """The one that was asked last."""
+    """The one asked last, else that of the settings."""
     tool_format: str | None = None
-    """How calls are written into its text; then `messages` have them so, and the system message describes `tools`."""
+    """How calls are written as text; absent: tools go beside the messages."""
     messages: list[PromptMessage]
+    """In order. With `toolFormat` as that model reads them: tools in the system message, calls and results as text."""
     tools: list[ToolInfo]
+    """The tools offered."""
     sections: list[PromptSection]
     """The whole request by the kind of its sections."""
     tokens: int
     """About how many it has."""
     counted: int | None = None
-    """What the provider counted for the latest request, its answer included."""
+    """What the provider counted for the latest request and its answer."""
     context_window: int | None = None
-    """Tokens that the model can take."""
+    """Tokens of a request and its answer."""
 
 
 class MapParams(Wire):
-    """What is at hand."""
+    """Works whether or not turns get a map. The first call waits until all files are read."""
 
     files: list[str] | None = None
     """Paths, as the tools name them."""
     prompt: str | None = None
-    """A task, whose words count."""
+    """A task; its words influence the order."""
     tokens: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """About how many it may have; absent: as many as in a turn."""
+    """About how many it may have; absent: as in a turn."""
 
 
 class MapResult(Wire):
     """The repository map for that, whether or not turns get one."""
 
     text: str
-    """Empty where the workspace has no file that the map knows."""
+    """The map without its heading; empty if no file is known."""
     files: int
     """Of how many files it has names."""
 
 
 class OpenParams(Wire):
-    """Opens a document that carries actions: the task document, or the one of an open item."""
+    """The documents are in `.outrider/` of the first workspace folder, which git ignores.
+
+    They are the task document, an open item in full (an edit is reviewed in it), or one to write an answer in.
+    """
 
     what: Literal["task", "review", "answer"] = "task"
+    """Which document."""
     id: str | None = None
-    """The open item, for `review` and `answer`."""
+    """For `review` and `answer`: the open item."""
 
 
 class OpenResult(Wire):
     """The document."""
 
     uri: str
+    """For clients that cannot be told to show it."""
 
 
 class ExportParams(Wire):
-    """The session to put into one file, whoever runs it."""
+    """Works for any session of the log, whoever runs it, and changes nothing.
+
+    Secrets, names and places of the machine are removed.
+    """
 
     session_id: str
 
 
 class NewRule(RulePattern):
-    """A rule to be saved."""
+    """A rule to save. If it already exists, the new `expires` holds."""
 
     decision: Literal["allow", "ask", "deny"]
+    """What it decides."""
     scope: Scope = "workspace"
+    """Where it holds."""
     expires: Annotated[AwareDatetime, Field(strict=False)] | None = None
     """When it ends."""
 
@@ -496,26 +644,38 @@ class RuleInfo(RulePattern):
     """A rule."""
 
     id: str
+    """What `remove` takes."""
     decision: Literal["allow", "ask", "deny"]
+    """What it decides."""
     scope: Literal["session", "workspace", "everywhere"]
+    """Where it holds."""
     workspace: str | None = None
     """The folder where it holds, with the scope `workspace`."""
     origin: str
-    """Who made it: `person`, or `workspace` where it stands in a workspace's own file, which can only tighten."""
+    """Who made it: `person`, or `workspace` for a workspace's own file, which can only forbid and ask."""
     added: str | None = None
+    """When it was made."""
     expires: str | None = None
+    """When it ends."""
     hits: int = 0
     """How often it decided."""
     text: str
-    """The whole of it in words."""
+    """All of it in words."""
 
 
 class PermissionsParams(Wire):
-    """Lists the rules, adds one, removes the one of an id, or opens their file in the editor."""
+    """Covers the user's rules, those of the workspace's `.outrider/rules.toml`, and grants of open sessions.
+
+    A rule that allows nearly anything (`bash`, `git` without a sub-command, edits without a path), or that names a
+    tool nobody has, fails with `invalid`. While the user's file is damaged every change fails with `cannot_write`.
+    """
 
     action: Literal["list", "add", "remove", "open"] = "list"
+    """What to do first; `add` and `remove` change the user's file, `open` shows it in the editor."""
     rule: NewRule | None = None
+    """With `add`: the rule."""
     id: str | None = None
+    """With `remove`: the rule's id."""
 
     @model_validator(mode="after")
     def _what_it_needs(self) -> "PermissionsParams":
@@ -527,23 +687,29 @@ class PermissionsParams(Wire):
 
 
 class PermissionsResult(Wire):
-    """The rules as they are now, the person's first."""
+    """The rules as they are now, the user's first."""
 
     path: str
-    """The person's file."""
+    """The user's file."""
     rules: list[RuleInfo]
+    """The rules as they are now, the user's first."""
     problem: str | None = None
-    """Why that file cannot be read; then nothing but reading is possible."""
+    """Why that file cannot be read, with the line. Until it is mended, only reading is possible."""
 
 
 class TrustParams(Wire):
-    """Lists what was said of folders, after something more is said of one if that is wanted."""
+    """`trust`, `read-only` and `forget` change the user's file.
+
+    A path that is not a folder fails with `invalid`, an unknown folder to forget with `unknown_id`, and every change with
+    `cannot_write` while the file is damaged.
+    """
 
     action: Literal["list", "trust", "read-only", "forget"] = "list"
+    """What to do first."""
     folder: str | None = None
-    """An absolute path."""
+    """With all but `list`: the folder, an absolute path."""
     below: bool | None = None
-    """With `trust`: the folders below it, too."""
+    """With `trust`: whether it covers the folders below, too."""
 
     @model_validator(mode="after")
     def _what_it_needs(self) -> "TrustParams":
@@ -555,35 +721,43 @@ class TrustParams(Wire):
 
 
 class FolderTrust(Wire):
-    """What was said of a folder, or what holds for one of the workspace."""
+    """The trust of a folder."""
 
     path: str
+    """Its real path; in `workspace` as the client spells it."""
     trust: Literal["trusted", "read-only", "unknown"]
+    """`unknown`: nobody said anything."""
     below: bool | None = None
-    """Whether that is said of the folders below it, too."""
+    """Whether it covers the folders below, too."""
     added: str | None = None
+    """When it was set."""
 
 
 class TrustResult(Wire):
     """What was said of folders, and what holds for those of the workspace."""
 
     path: str
-    """The person's file."""
+    """The user's file."""
     folders: list[FolderTrust]
     """What is in it."""
     workspace: list[FolderTrust]
     """What holds here, the client's word included."""
     problem: str | None = None
-    """Why that file cannot be read; then nothing but reading is possible."""
+    """Why that file cannot be read. Until it is mended, only reading is possible."""
 
 
 class JobsParams(Wire):
-    """Lists the background jobs, or reads, waits for or ends the one of an id."""
+    """Covers open sessions, recently ended jobs included.
+
+    An unknown job fails with `unknown_id`. Cancelling a `wait` leaves the job alone.
+    """
 
     action: Literal["list", "read", "wait", "kill"] = "list"
+    """What to do first."""
     id: str | None = None
+    """With `read`, `wait` and `kill`: the job."""
     timeout: Annotated[float, Field(ge=0)] | None = None
-    """Seconds that `wait` waits at most; absent: until it ends."""
+    """With `wait`: seconds at most; absent: until it ends."""
     session_id: str | None = None
     """With `list`: only the jobs of that session."""
 
@@ -604,11 +778,17 @@ class JobInfo(Wire):
     turn_id: str
     """The turn that started it."""
     command: str
+    """The command."""
     cwd: str
+    """Its folder."""
     sandboxed: bool
+    """Whether it runs in the sandbox."""
     status: JobStatus | Literal["running"]
+    """How it is, or how it ended."""
     exit_code: int | None = None
+    """If it exited."""
     signal: int | None = None
+    """If a signal ended it."""
     seconds: float
     """How long it has run."""
 
@@ -617,8 +797,9 @@ class JobsResult(Wire):
     """The jobs as they are now, the oldest first; with an id, that one."""
 
     jobs: list[JobInfo]
+    """The oldest first; with an id that one."""
     output: str | None = None
-    """With an id: what it has printed, head and tail."""
+    """With an id: what it printed, head and tail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -631,21 +812,40 @@ class Command:
     summary: str
 
 
+REASONS: dict[str, str] = {
+    "unknown_id": "There is no such session, turn, open item or steering text; or it is not open here.",
+    "already_resolved": "The open item was answered before, or the draft was sent.",
+    "no_token": "The client came over TCP without a token: it cannot answer approvals or change what they depend on.",
+    "invalid": "The item does not take this answer; the message lists what it takes.",
+    "no_running_turn": "There is nothing to steer, or the turn does not run.",
+    "not_waiting": "The turn does not wait for an attempt at its model.",
+    "session_in_use": "Another process runs the session.",
+    "model_unavailable": "No model is set, or it cannot be used; the message says what to set.",
+    "nothing_to_undo": "There is nothing to undo or redo.",
+    "not_latest": "The latest turn has nothing to undo. `data` names the turn that has: `sessionId`, `turnId`, `prompt`.",
+    "store_failed": "The log cannot be read or written; no session was started. A running turn has failed.",
+    "too_large": "The session holds more than one answer can carry.",
+    "no_map": "No folder is open, or maps do not work any more.",
+    "cannot_write": "The document or the user's file cannot be written.",
+}
+"""Each `reason` of a RequestFailed, and what it means."""
+
+
 COMMANDS: dict[str, Command] = {
     row.name: row
     for row in (
         Command(names.RUN, RunParams, RunResult, "Give a task."),
-        Command(names.EXPLORE, ExploreParams, RunResult, "Give a task that may only look."),
-        Command(names.STEER, SteerParams, SteerResult, "Say something to the running turn, or take it back."),
+        Command(names.EXPLORE, ExploreParams, RunResult, "Give a read-only task."),
+        Command(names.STEER, SteerParams, SteerResult, "Add a text for the running turn, or withdraw it."),
         Command(names.CANCEL, CancelParams, CancelResult, "End a turn and everything it started."),
         Command(names.ANSWER, AnswerParams, AnswerResult, "Answer an open item."),
         Command(names.STATUS, StatusParams, StatusResult, "Say what the sessions are doing."),
         Command(names.WAIT, WaitParams, WaitResult, "Wait for a turn to finish or to need an answer."),
         Command(names.EVENTS, EventsParams, EventsResult, "Read a session's log."),
         Command(names.SESSIONS, SessionsParams, SessionsResult, "List the sessions of this workspace."),
-        Command(names.RESUME, ResumeParams, SessionStatus, "Open a session of the log again."),
-        Command(names.UNDO, UndoParams, UndoResult, "Take back changes, keeping what others wrote since."),
-        Command(names.REDO, UndoParams, UndoResult, "Take back the latest undo."),
+        Command(names.RESUME, ResumeParams, SessionStatus, "Continue a session of the log."),
+        Command(names.UNDO, UndoParams, UndoResult, "Undo changes and keep what others wrote since."),
+        Command(names.REDO, UndoParams, UndoResult, "Redo what was undone."),
         Command(
             names.CHANGES, ChangesParams, ChangesResult, "List what a session changed, or give it as a patch."
         ),
@@ -654,27 +854,28 @@ COMMANDS: dict[str, Command] = {
             names.MODELS,
             ModelsParams,
             ModelsResult,
-            "List the models that can be had, and ask providers for theirs.",
+            "List the models that a task can name.",
         ),
-        Command(names.DOCTOR, DoctorParams, DoctorResult, "Look at the set-up and say what is wrong."),
+        Command(names.DOCTOR, DoctorParams, DoctorResult, "Check the set-up."),
         Command(names.PROMPT, PromptParams, PromptResult, "Show what the model would be sent next."),
         Command(names.MAP, MapParams, MapResult, "Draw the repository map for some files or a task."),
         Command(
             names.OPEN, OpenParams, OpenResult, "Open the task document or the document of an open item."
         ),
-        Command(names.EXPORT, ExportParams, Export, "Put a session into one file, without secrets."),
+        Command(names.EXPORT, ExportParams, Export, "Give a session as one file, without secrets."),
         Command(
             names.PERMISSIONS,
             PermissionsParams,
             PermissionsResult,
-            "List, add, remove and open what may happen without a question.",
+            "List, add, remove and open rules.",
         ),
         Command(
             names.TRUST,
             TrustParams,
             TrustResult,
-            "List which workspace folders are trusted, and say it of one.",
+            "List trusted folders, and change the trust of one.",
         ),
         Command(names.JOBS, JobsParams, JobsResult, "List, read, wait for and end background jobs."),
+        Command(names.RETRY, RetryParams, RetryResult, "Repeat a failed request now."),
     )
 }

@@ -11,10 +11,12 @@ EXPORT_FORMAT = "outrider-export"
 
 
 class Export(Wire):
-    """What `outrider export` writes. Secrets, names and places of the machine are taken out before it is made."""
+    """One session as one file, to share, replay or play again."""
 
     format: Literal["outrider-export"] = EXPORT_FORMAT
+    """What the file is."""
     version: Literal[1] = 1
+    """It changes when a key changes its meaning."""
     program: str
     """Version of the program that made it."""
     session_id: str
@@ -23,4 +25,4 @@ class Export(Wire):
     contents: dict[str, str]
     """By content hash: the messages of requests (JSON), the definitions of tools (JSON), texts of files."""
     removed: dict[str, int] = Field(default_factory=dict[str, int])
-    """What was taken out before it was made: by its kind, in how many places."""
+    """What was removed: by kind, in how many places."""

@@ -9,27 +9,36 @@ class Event(Wire):
     """`outrider/event`: one committed event of a session's log."""
 
     v: Literal[1] = 1
+    """1. It changes when a key changes its meaning."""
     seq: int
     """Per session, from 1, without gaps."""
     ts: str
     """RFC 3339, milliseconds, `Z`."""
     session_id: str
     turn_id: str | None = None
+    """The turn, if it belongs to one."""
     type: str
+    """One of the [event types](#events)."""
     data: dict[str, Any]
+    """What that type says."""
 
 
 class Frame(Wire):
-    """`outrider/stream`: text as it comes. Frames are not logged; the log has the whole.
+    """Text as it arrives.
 
-    The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log.
+    Frames are not logged. Those of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in
+    the log.
     """
 
     session_id: str
     turn_id: str
     message_id: str | None = None
+    """For `text` and `reasoning`: the model's answer."""
     call_id: str | None = None
+    """For `output`: the tool call."""
     kind: Literal["text", "reasoning", "output"]
+    """Which stream of that answer or call."""
     offset: int
-    """Characters of this stream sent before."""
+    """Unicode code points of this stream sent before."""
     text: str
+    """The piece."""

@@ -10,33 +10,33 @@ from outrider_protocol.wire import Wire
 
 
 class ToolParams(Wire):
-    """`outrider/tool`: run a tool that the client registered."""
+    """Run a tool that the client registered."""
 
     session_id: str
     turn_id: str
     call_id: str
     """The call, by the id the model gave it."""
     id: str
-    """The open item: what `outrider.answer` takes, and the same when the call is asked again."""
+    """The open item that `outrider.answer` takes. It stays the same when the call is asked again."""
     name: str
     """The tool."""
     input: dict[str, Any]
-    """The arguments; they fit the tool's `inputSchema`."""
+    """The arguments; they fit `inputSchema`."""
     again: bool | None = None
-    """True where the call was asked before a restart, so that the client may have run it."""
+    """True if an earlier server asked for it: the client may have run it. Keep results by `id` to run nothing twice."""
 
 
 class ToolReply(Wire):
-    """What came of it. Anything else counts as no answer."""
+    """Anything else counts as no answer."""
 
     content: str
-    """What the model gets."""
+    """What the model gets, cut to `limits.outputBytes`."""
     is_error: bool | None = None
     """Whether it went wrong."""
 
 
 class SaveParams(Wire):
-    """`outrider/save`: save open documents, as the person would."""
+    """Save open documents as the user would, formatters included."""
 
     uris: list[str]
     """The documents, as the client spells them."""
@@ -46,35 +46,41 @@ class SaveFailure(Wire):
     """A document that could not be saved."""
 
     uri: str
+    """The document."""
     reason: str
+    """Why it was not saved."""
 
 
 class SaveReply(Wire):
-    """What came of it. It is only believed as far as `didSave` or the disk bears it out."""
+    """It is believed only as far as `didSave` or the disk confirms it."""
 
     saved: list[str]
-    """The documents that are saved now."""
+    """Documents saved now."""
     failed: list[SaveFailure] | None = None
-    """Those that are not, and why."""
+    """The others."""
 
 
 class AskParams(Wire):
-    """`outrider/ask`: put an open item before the person, in the way of the client."""
+    """Show an open item to the user, in the client's own way."""
 
     session_id: str
     item: Open
+    """The item with all of its `detail`. Control and direction characters in it are made visible."""
 
 
 class AskReply(Wire):
-    """The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else."""
+    """Null or any other shape is no answer."""
 
     decision: Decision | None = None
+    """For an approval: one of the item's `options`, as in `outrider.answer`."""
     answer: str | None = None
+    """For a question: one of its options, or any text with `allowFreeForm`."""
     note: str | None = None
+    """A note for the model."""
     review: list[ReviewedHunk] | None = None
-    """For an edit, beside a `decision`: what is decided otherwise about single hunks, or said about them."""
+    """For an edit: decisions about single hunks."""
     scope: Scope | None = None
-    """With `allow_always`: where its rules shall hold; absent means in this workspace."""
+    """With `allow_always`: where its rules hold. Show the rules (`always`) before."""
 
     @model_validator(mode="after")
     def _one_of(self) -> "AskReply":
@@ -84,16 +90,17 @@ class AskReply(Wire):
 
 
 class DiagnosticsParams(Wire):
-    """`outrider/diagnostics`: what the editor shows of all language servers and linters, now."""
+    """Give what the editor shows of all language servers and linters."""
 
     uris: list[str] | None = None
-    """Only of these documents, as the client spells them; absent: of all."""
+    """Only of these documents, as the client spells them, or as file URIs; absent: of all."""
 
 
 class DiagnosticsReply(Wire):
-    """What they report. A document without problems may be absent."""
+    """Null or any other shape is an error for the model, never "no problems"."""
 
     diagnostics: list[Diagnostics]
+    """What is shown now, with positions in the negotiated encoding. A document without problems may be absent."""
 
 
 REQUESTS: dict[str, tuple[type[Wire], type[Wire]]] = {

@@ -1,4 +1,4 @@
-"""A scenario file: a workspace, a script for the model, what the person does, and what must come of it.
+"""A scenario file: a workspace, a script for the model, what the user does, and what must come of it.
 
 Scenarios are written by hand: their keys are snake_case, as in scripts. `outrider scenario run FILE` plays them.
 """
@@ -22,12 +22,12 @@ class Occurrence(ScriptWire):
 
 
 class Answer(ScriptWire):
-    """What the person does with a question. A plain string in its place is its `title`."""
+    """What the user does with a question. A plain string in its place is its `title`."""
 
     to: str | None = None
     """What the question must contain; another question there fails the scenario."""
     first: "list[Step]" = Field(default_factory=list["Step"])
-    """What the person does while the question is on the screen, before it is answered."""
+    """What the user does while the question is on the screen, before it is answered."""
     title: str | None = None
     """The button that is pressed."""
     how: Literal["dismiss", "never", "null", "fail", "unknown_title"] | None = None
@@ -66,7 +66,7 @@ class EditorTool(ScriptWire):
     """In the order of the calls; a call beyond them fails the scenario."""
 
 
-# --- what the person does ------------------------------------------------------------------------------------
+# --- what the user does ------------------------------------------------------------------------------------
 
 
 class Run(ScriptWire):
@@ -291,7 +291,7 @@ class Expect(ScriptWire):
     ends_with: list[str | Occurrence] = Field(default_factory=list[str | Occurrence])
     lacks: list[str | Occurrence] = Field(default_factory=list[str | Occurrence])
     files: dict[str, str | None] = Field(default_factory=dict[str, str | None])
-    """Texts on the disk; null: there is no such file."""
+    """Texts on disk; null: there is no such file."""
     buffers: dict[str, str] = Field(default_factory=dict[str, str])
     """Texts of open documents."""
     requests: list[Expectation] | None = None
@@ -299,9 +299,9 @@ class Expect(ScriptWire):
     messages: list[WireMessage] = Field(default_factory=list[WireMessage])
     """Messages that must have gone over the wire in this order, others between them or not."""
     said: list[str] = Field(default_factory=list[str])
-    """What messages to the person must contain, in any order."""
+    """What messages to the user must contain, in any order."""
     questions: list[str] | None = None
-    """What each question to the person contains, in order: exactly these were asked."""
+    """What each question to the user contains, in order: exactly these were asked."""
     left_over: Annotated[int, Field(ge=0)] = 0
     """Answers of the script that the model is not asked for."""
     golden: str | None = None
@@ -335,7 +335,7 @@ class Scenario(ScriptWire):
     model: Script
     steps: list[Step] = Field(min_length=1)
     answers: list[str | Answer] = Field(default_factory=list[str | Answer])
-    """What the person says to questions, in their order."""
+    """What the user says to questions, in their order."""
     otherwise: str | Answer | None = None
     """What they say to all further ones; absent: a further question fails the scenario."""
     expect: Expect = Expect()

@@ -1,7 +1,7 @@
 """The settings, as they stand in `initializationOptions`, the user's TOML file and `workspace/configuration`."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
@@ -13,7 +13,7 @@ PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
 PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
 
 Effect = Literal["read", "edit", "execute", "ask"]
-"""What a tool does: look, change texts, do anything else, talk to the person."""
+"""What a tool does: read, change texts, do anything else, talk to the user."""
 
 MOST_TOOLS = 64
 """Tools of clients that are registered at once."""
@@ -24,7 +24,7 @@ EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 ProviderKind = Literal["openai-chat", "openai-responses", "anthropic", "ollama", "gemini"]
-"""The dialects that are spoken."""
+"""The APIs of providers that Outrider speaks."""
 
 
 ToolFormat = Literal[
@@ -33,10 +33,10 @@ ToolFormat = Literal[
     "kimi", "granite", "harmony", "minimax-xml", "gemma", "lfm2", "json-array", "bare-json", "react", "react-json",
     "bracket", "outrider",
 ]  # fmt: skip
-"""How a model calls tools: by the means of its provider, or in its text, and then how it is written there."""
+"""How a model calls tools: through its provider, or as text in one of these formats."""
 
 EditFormat = Literal["replace", "patch", "whole"]
-"""How a model says best what to change: by the old text and the new one, by a patch, or by whole files."""
+"""How a model best expresses an edit: old text and new text, a patch, or whole files."""
 
 ToolStrength = Literal["weak", "medium", "strong"]
 """How well a model gets on with tools."""
@@ -54,35 +54,106 @@ Reference = Annotated[str, StringConstraints(min_length=1, pattern=r"[/:]")]
 """A model: `provider/name`, `scripted:PATH` or `recorded:PATH`."""
 
 
+NamedPath = Annotated[str, StringConstraints(pattern=r"^(/|~/)")]
+"""A path that is absolute, or begins in the home."""
+
+
+class KeyringEntry(Wire):
+    """An entry of the system's keyring."""
+
+    username: Annotated[str, StringConstraints(min_length=1)]
+    """Under which name the key is kept."""
+    service: Annotated[str, StringConstraints(min_length=1)] = "outrider"
+    """Under which service it is kept."""
+
+
+KeyHeader = Literal["authorization", "x-api-key", "api-key", "x-goog-api-key"]
+"""Headers that carry a key; `authorization` carries it as a bearer token."""
+
+
 class ProviderSettings(Wire):
     """One place that serves models."""
 
     kind: ProviderKind
-    """The dialect it speaks."""
+    """The API it speaks: chat completions, which most providers offer; OpenAI's responses; Anthropic's messages;
+    Ollama's own; Google's `generateContent`."""
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
-    """Address with the version segment; requests go to `{baseUrl}/chat/completions` and the like."""
+    """`http(s)` address with the version segment. Requests go to `{baseUrl}/chat/completions`, `/responses`,
+    `/messages` or `/models/NAME:streamGenerateContent`. Ollama has no version; `/api` may be left out."""
     api_key_env: EnvName | None = None
-    """Name of the environment variable that holds the key; never the key itself."""
+    """Name of the environment variable with the key. The key itself can be given nowhere. At most one of this and the
+    next three."""
+    api_key_command: list[str] | None = None
+    """Program and arguments that print the key; a string is a command line for `/bin/sh`. It runs again when the key
+    is refused."""
+    api_key_file: NamedPath | None = None
+    """File with the key, absolute or `~/…`, readable by its owner alone."""
+    api_key_keyring: KeyringEntry | None = None
+    """Entry of the system's keyring with the key; a string is its `username`."""
+    api_key_header: KeyHeader | None = None
+    """Header that carries the key; absent: the usual one of the provider."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Further headers of each request."""
     context_window: Annotated[int, Field(ge=1)] = 128_000
-    """Tokens the model can take, its answer included."""
+    """Tokens of a request and its answer. Sent to Ollama; absent there: 32768, or the model's maximum if that is less.
+    """
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """The most tokens of one answer; absent leaves it to the provider."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """Sampling temperature; absent leaves it to the provider."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
-    """Further top-level keys of each request body, as the provider names them."""
+    """Further top-level keys of each request body. They override Outrider's own; `generationConfig` (Gemini) and
+    `options` (Ollama) are merged."""
     connect_seconds: Annotated[float, Field(gt=0)] = 10.0
     """How long a connection may take to be made."""
-    first_token_seconds: Annotated[float, Field(gt=0)] = 120.0
-    """How long the first byte of an answer may take."""
-    stall_seconds: Annotated[float, Field(gt=0)] = 60.0
-    """How long a stream that has begun may stay silent."""
+    first_token_seconds: Annotated[float, Field(gt=0)] | None = None
+    """Time to the first byte of an answer. Absent: 300; no limit for addresses of this machine and for `ollama`."""
+    stall_seconds: Annotated[float, Field(gt=0)] = 300.0
+    """Longest silence within an answer."""
     proxy: str | None = None
-    """Proxy for this provider; absent means the one of the environment."""
+    """Absent: `HTTP_PROXY` or `HTTPS_PROXY` by the scheme of `baseUrl`, else `ALL_PROXY` (lower case too); never for
+    loopback addresses and those in `NO_PROXY`."""
     ca_file: str | None = None
-    """PEM file of further certificate authorities."""
+    """PEM file of further certificate authorities; absent: `SSL_CERT_FILE` of the environment."""
+    cache_marks: bool | None = None
+    """Whether `openai-chat` requests mark what a prompt cache should keep; absent: where providers document it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _texts_alone(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        fields = cast("dict[str, Any]", given)
+        command, entry = fields.get("apiKeyCommand"), fields.get("apiKeyKeyring")
+        if isinstance(command, str) and command.strip():
+            fields = {**fields, "apiKeyCommand": ["/bin/sh", "-c", command]}
+        if isinstance(entry, str):
+            fields = {**fields, "apiKeyKeyring": {"username": entry}}
+        return fields
+
+    @model_validator(mode="after")
+    def _one_key(self) -> "ProviderSettings":
+        given = (self.api_key_env, self.api_key_command, self.api_key_file, self.api_key_keyring)
+        if sum(one is not None for one in given) > 1:
+            raise ValueError("give one of apiKeyEnv, apiKeyCommand, apiKeyFile and apiKeyKeyring")
+        if self.api_key_command is not None and not any(self.api_key_command[:1]):
+            raise ValueError("apiKeyCommand names no program")
+        return self
+
+
+THINKING_LEVELS = ("off", "low", "medium", "high", "max")
+
+Thinking = Literal["off", "low", "medium", "high", "max"] | Annotated[int, Field(ge=1)]
+"""How much a model thinks before it answers: a level, or a number of tokens."""
+
+
+class RetrySettings(Wire):
+    """How long a request is repeated that failed for a passing reason: overload, rate limit, a broken connection."""
+
+    seconds: Annotated[float, Field(ge=0)] = 600.0
+    """Longest time from the first failure to the last attempt."""
+    attempts: Annotated[int, Field(ge=1)] = 10
+    """The most attempts of one request, the first included. A model that a fallback can stand in for gets at most two."""
 
 
 class Price(Wire):
@@ -97,12 +168,12 @@ class Price(Wire):
 
 
 class ModelSettings(Wire):
-    """What the person knows of one model. What is absent is asked of its provider or taken from a table."""
+    """What you know of a model."""
 
     tool_format: ToolFormat | None = None
-    """How it calls tools."""
+    """How it calls tools: through its provider (`native`), or as text in one of these formats."""
     context_window: Annotated[int, Field(ge=1)] | None = None
-    """Tokens it can take, its answer included."""
+    """Tokens of a request and its answer."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """The most tokens of one answer."""
     vision: bool | None = None
@@ -110,48 +181,63 @@ class ModelSettings(Wire):
     reasoning: bool | None = None
     """Whether it thinks before it answers."""
     tool_strength: ToolStrength | None = None
-    """How well it gets on with tools."""
+    """How well it works with tools."""
     price: Price | None = None
     """What it costs."""
     edit_format: EditFormat | None = None
-    """Which tools for edits it is offered."""
+    """Which edit tools it gets: `replace` without `apply_patch`; `patch` without `edit_file` and `insert_lines`;
+    `whole` without any of the three; absent: all."""
+    thinking: Thinking | None = None
+    """How much it thinks, in place of the setting `thinking`."""
+
+
+class TierSettings(Wire):
+    """The models of one tier; a list alone stands for `models`."""
+
+    models: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
+    """Names of models in the order they are asked; a list within it is of equals."""
+    thinking: Thinking | None = None
+    """How much they think in this tier, in place of what is set for the model."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _models_alone(cls, given: Any) -> Any:
+        return {"models": cast("list[Any]", given)} if isinstance(given, list) else given
 
 
 class Tiers(Wire):
-    """Models by what they are good for, each list in the order they are asked; a list in a list is of equals."""
+    """Models by what they are good for."""
 
-    small: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
+    small: TierSettings = TierSettings()
     """For summaries and titles."""
-    mid: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
+    mid: TierSettings = TierSettings()
     """For most steps."""
-    frontier: list[Reference | list[Reference]] = Field(default_factory=list[Reference | list[Reference]])
-    """For the first step of a turn, and the one after a step that came to nothing but thoughts."""
+    frontier: TierSettings = TierSettings()
+    """For the first step of a turn, and for one after a step that gave only reasoning."""
 
 
 class Routing(Wire):
     """How one is chosen among the models of `tiers`."""
 
     by: Literal["order", "score"] = "order"
-    """`order`: as they are listed. `score`: by cost, quality and latency."""
-    weights: Literal["text", "voice"] = "text"
-    """Of a score: what counts how much; `voice` is for those who wait for each word."""
+    """`order`: as listed. `score`: by cost, quality and latency."""
     tool_strength: ToolStrength = "weak"
-    """What a step that is offered tools asks for at least."""
+    """The least strength for a step with tools."""
 
 
 class Limits(Wire):
     """Budgets of one turn and time-outs. A spent budget ends the turn as `budget_exhausted` with a summary."""
 
     steps: Annotated[int, Field(ge=1)] = 100
-    """Model responses in one turn."""
+    """Answers of the model in a turn."""
     seconds: Annotated[float, Field(gt=0)] = 3600.0
-    """Wall time of one turn without the time spent waiting for the person."""
+    """Time of a turn, without waiting for the user or a client tool."""
     tokens: Annotated[int, Field(ge=1)] | None = None
     """Input and output tokens of one turn."""
     cost: Annotated[float, Field(gt=0)] | None = None
-    """Cost of one turn in the provider's currency; of what is known of it, where only a part is."""
+    """Cost of a turn in the provider's currency; if only a part is known, of that part."""
     ask_seconds: Annotated[float, Field(gt=0)] = 120.0
-    """How long a question holds the client's question slot; then the turn parks and the question stays open."""
+    """How long a question holds the editor's dialog, and a client tool may take; then the turn parks."""
     command_seconds: Annotated[float, Field(gt=0)] = 600.0
     """Total time of one command."""
     command_idle_seconds: Annotated[float, Field(gt=0)] = 120.0
@@ -161,7 +247,7 @@ class Limits(Wire):
     job_idle_seconds: Annotated[float, Field(gt=0)] = 1800.0
     """How long a background job may print nothing."""
     output_bytes: Annotated[int, Field(ge=1024)] = 64_000
-    """Bytes of one tool's output the model sees; head and tail are kept."""
+    """Bytes of a tool's output that the model gets; head and tail are kept."""
 
 
 class LimitsPatch(Wire):
@@ -184,21 +270,18 @@ SandboxMode = Literal["off", "auto", "required"]
 SANDBOX_MODES: tuple[SandboxMode, ...] = ("off", "auto", "required")
 """From the widest to the narrowest."""
 
-NamedPath = Annotated[str, StringConstraints(pattern=r"^(/|~/)")]
-"""A path that is absolute, or begins in the home."""
-
 
 class SandboxSettings(Wire):
-    """What holds commands to the workspace; a mode alone may stand for the whole."""
+    """What commands can reach; a string stands for `mode`."""
 
     mode: SandboxMode = "auto"
-    """`auto`: commands run in a sandbox where the system can do it. `required`: they do not run without one."""
+    """`off`: never. `auto`: where the system can. `required`: nothing runs without one."""
     network: bool = False
     """Whether commands in the sandbox reach the network."""
     readable: list[NamedPath] = Field(default_factory=list)
-    """Further paths that they can read, in the home and in other places that are hidden from them."""
+    """Further paths to read, absolute or `~/…`."""
     writable: list[NamedPath] = Field(default_factory=list)
-    """Further paths that they can write."""
+    """Further paths to write."""
 
     @model_validator(mode="before")
     @classmethod
@@ -210,39 +293,43 @@ class ClientTool(Wire):
     """A tool that the client runs: its calls go there as `outrider/tool`."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
-    """What the model calls it by; none of Outrider's own."""
+    """A letter, then up to 63 letters, digits, `_` and `-`; unique."""
     description: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-    """What the model is told about it."""
+    """What the model is told about it, at most 4096 characters."""
     input_schema: dict[str, Any]
-    """JSON Schema of its arguments, which are an object."""
+    """JSON Schema (2020-12 by default) of its arguments: an object, at most 32768 bytes, without references to
+    anything outside and `$schema` only at the top. Patterns are RE2 (no look-around or back-references);
+    `patternProperties` cannot stand beside `unevaluatedProperties`."""
     effect: Effect
-    """The client's word for what it does. `read` and `ask` go at once, the others need a yes."""
+    """What it does, by the client's word. `read` and `ask` need no approval."""
 
 
 class StoreSettings(Wire):
-    """How long the log keeps the texts of changed files, by which changes are taken back."""
+    """How long the log keeps the texts of changed files, which undo needs."""
 
     keep_days: Annotated[float, Field(ge=0)] = 90.0
     """Days after the last event of a session."""
     max_bytes: Annotated[int, Field(ge=0)] = 1024**3
-    """Bytes of all of them, as they are stored. Above that those of the sessions that were not used for longest go."""
+    """Bytes of all of them as stored. Above that the sessions unused for longest lose theirs."""
 
 
 class RepositoryMapSettings(Wire):
     """The names that the workspace's files define, of which the model is told those that matter for what is at hand."""
 
     enabled: bool | None = None
-    """Whether turns get one. Absent: they do, but for those of a repeatable run: whether it is ready in time is up to chance. In
-    a workspace that nobody vouches for they never do."""
+    """Whether turns get one. Absent: in workspaces of 20 files or more, but not with `testing`, because its timing is
+    not deterministic. Never with `trusted: false`."""
     tokens: Annotated[int, Field(ge=100, le=100_000)] = 1_500
-    """About how many tokens one may have; in a small context window it has less."""
+    """About how many tokens it may have; never more than a sixteenth of the context window."""
 
 
 class TestingClock(Wire):
     """A clock that stands still: it moves by `stepMs` at each reading and by every delay a script asks for."""
 
     start: Annotated[AwareDatetime, Field(strict=False)] = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    """Where it begins."""
     step_ms: Annotated[int, Field(ge=0)] = 1
+    """Milliseconds it moves at each reading."""
 
 
 class TestingSettings(Wire):
@@ -252,54 +339,78 @@ class TestingSettings(Wire):
     """Absent: the real clock."""
     ids: Literal["sequential"] | None = None
     """`sequential` counts per kind (`ses_1`, `turn_1`, …); absent: random ids."""
+    sandboxes: list[Literal["bubblewrap", "landlock", "sandbox-exec"]] | None = None
+    """The only ways to confine commands that are tried; absent: all that the system has."""
 
 
 class Settings(Wire):
     """Everything that can be set."""
 
     model: str | None = None
-    """`provider/name`, `scripted:PATH` or `recorded:PATH` (relative to the first workspace folder)."""
+    """`provider/name`; `scripted:PATH`, relative to the first workspace folder, a [script](#script); or
+    `recorded:PATH`, an exported session whose answers are played."""
+    thinking: Thinking | None = None
+    """How much models think before they answer; absent: as they do by default."""
+    retry: RetrySettings = RetrySettings()
+    """How long a request is repeated that failed for a passing reason."""
     fallback_models: list[str] = Field(default_factory=list)
-    """Models that are asked in this order when that one cannot answer."""
+    """Models to ask, in this order, when `model` cannot answer. Not used for a task that names its model."""
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
-    """Providers by the name that stands before the `/` of `model`."""
+    """Providers, by the name before the `/` of `model`."""
     models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
-    """What is known of models, by their reference."""
+    """What you know of models, by full name (`provider/name`). The rest is asked of the provider, looked up or
+    assumed."""
     tiers: Tiers = Tiers()
-    """Models to choose from, step by step. Where there are none, `model` answers everything."""
+    """Models to choose from, step by step. A list alone is the `models` of a tier."""
     routing: Routing = Routing()
     """How it is chosen."""
     model_titles: bool = True
-    """Whether sessions whose models are those of `tiers` get a title of the tier `small`, where it has a model."""
+    """Whether `tiers.small` is asked for a title of each session that uses the tiers."""
     permission_mode: PermissionMode = "ask"
-    """What may happen without a question."""
+    """What may happen without a question: reading in the workspace (`read-only`, which allows nothing else, and
+    `ask`), edits in the workspace too (`auto-edit`), everything (`full`)."""
     limits: Limits = Limits()
-    """Budgets and time-outs."""
+    """Budgets of a turn, and time-outs. A spent budget ends the turn as `budget_exhausted`."""
     sandbox: SandboxSettings = SandboxSettings()
-    """What holds commands to the workspace."""
+    """What commands can reach. A string stands for its `mode`."""
     command_environment: list[EnvName] = Field(default_factory=list)
-    """Names of further environment variables that commands get."""
+    """Environment variables that commands get besides those that programs need."""
     state_dir: str | None = None
-    """Folder of the log; absent means the user's state folder."""
+    """Folder of the log; absent: the user's state folder."""
     store: StoreSettings = StoreSettings()
-    """How long texts are kept."""
+    """How long the texts of changed files are kept."""
     recording: bool = False
     """Whether each session is kept as a file that `recorded:PATH` plays."""
     repository_map: RepositoryMapSettings = RepositoryMapSettings()
-    """The repository map."""
+    """The map of the workspace that turns get."""
     events: bool = False
     """Whether the client wants `outrider/event` and `outrider/stream`."""
     code_lens: bool = True
     """Whether clients that show code lenses get them at changes."""
     trusted: bool | None = None
-    """Whether the client vouches for the workspace. False: it runs read-only."""
+    """Whether the client vouches for the workspace. False: read-only; absent: by what the user said of its folders."""
     tools: Annotated[list[ClientTool], Field(max_length=MOST_TOOLS)] = Field(default_factory=list[ClientTool])
-    """Tools that the client runs."""
+    """Tools that the client runs, at most 64. A tool with an error is left out with a message that names the key."""
     testing: TestingSettings | None = None
-    """Fixed clock and ids."""
+    """Makes runs repeatable; only with a scripted or recorded model."""
 
     @property
     def draws_maps(self) -> bool:
         """Whether turns get a repository map."""
         enabled = self.repository_map.enabled
         return self.trusted is not False and (self.testing is None if enabled is None else enabled)
+
+
+WORKSPACE: dict[str, str] = {
+    "model": "another model of a provider configured elsewhere",
+    "permissionMode": "narrower only",
+    "limits": "smaller only",
+    "sandbox": "narrower only",
+    "sandbox.network": "`false` only",
+    "sandbox.readable": "fewer only",
+    "sandbox.writable": "fewer only",
+    "events": "yes",
+    "codeLens": "yes",
+    "trusted": "`false` only",
+}
+"""What counts from `workspace/configuration`, by key; nothing of any other key."""

@@ -1,22 +1,47 @@
-"""`outrider`, and `python -m outrider`: dispatches `serve` before anything of the command line is imported."""
+"""`outrider`, and `python -m outrider`: runs `serve` and `--version` before anything of the command line is imported."""
 
-import gc
-import importlib
 import sys
+
+from outrider import __version__
 
 
 def main() -> None:
     """Run the command that `sys.argv` names, and exit with its code."""
     if sys.argv[1:2] == ["serve"]:
-        importlib.import_module("pygls.lsp.server")
-        # It stays for good, and is so large that the collector's walks over it would be felt up to `initialize`.
-        gc.freeze()
-        from outrider.lsp.serve import main as serve
-
-        sys.exit(serve(sys.argv[2:]))
+        sys.exit(_serve(sys.argv[2:]))
+    if sys.argv[1:] == ["--version"]:
+        try:
+            print(f"outrider {__version__}", flush=True)  # noqa: T201 - this is the command line
+            return
+        except BrokenPipeError:
+            pass  # `cli.main` ends the process as every command ends then
     from outrider.cli.main import main as command_line
 
     sys.exit(command_line(sys.argv[1:]))
+
+
+def _serve(argv: list[str]) -> int:
+    from outrider.lsp.options import parse
+
+    options = parse(argv)
+    start = None
+    if options.tcp is None:
+        from outrider.lsp import early
+
+        start = early.start(options.client)
+
+    import gc
+
+    # What is imported stays for good: the collector's walks over it took a fifth of the start.
+    gc.disable()
+    from outrider.lsp.late_types import import_pygls
+
+    import_pygls()
+    from outrider.lsp.serve import main as serve
+
+    gc.freeze()
+    gc.enable()
+    return serve(argv, start=start)
 
 
 if __name__ == "__main__":

@@ -4,42 +4,45 @@ import asyncio
 import os
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import platformdirs
 
 from outrider import __version__
-from outrider.agent import papers
-from outrider.agent.prompt import Briefing
-from outrider.agent.recording import Recordings
-from outrider.agent.renames import Renames
-from outrider.agent.services import Services
-from outrider.agent.sessions import Sessions
-from outrider.agent.state import SessionState
+from outrider.agent.changes.renames import Renames
+from outrider.agent.context.briefing import Briefing
+from outrider.agent.service.export import Recordings
+from outrider.agent.service.models import ConfiguredModels
+from outrider.agent.services import Policy, Runtime, Services
+from outrider.agent.session.sessions import Sessions
+from outrider.agent.state.state import SessionState
 from outrider.agent.task_document.keeper import TaskDocument
-from outrider.agent.trust import Situation, WorkspaceTrust
+from outrider.agent.trust import InForce, WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
-from outrider.models.proxies import proxy_for
+from outrider.models.http.keys import Keys
+from outrider.models.http.provider import proxy_for
 from outrider.models.routing.choose import named
-from outrider.models.routing.latency import Pace
-from outrider.models.routing.profile import Profile
+from outrider.models.routing.profile import Pace, Profile
 from outrider.models.routing.refusals import FILE as REFUSALS
 from outrider.models.routing.refusals import Refusals
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
-from outrider.permissions.decide import narrowest
-from outrider.permissions.guarded import Guarded
-from outrider.permissions.ledger import LEDGER, Ledger
-from outrider.permissions.secret_files import is_secret_file
-from outrider.permissions.trust import TRUST, TrustFile
+from outrider.permissions.policy.decide import narrowest
+from outrider.permissions.policy.ledger import LEDGER, Ledger
+from outrider.permissions.policy.protected_files import Guarded, may_lead_to_obeyed, meaning_in_commands
+from outrider.permissions.policy.trust import TRUST, TrustFile
+from outrider.permissions.secrets.secret_files import is_secret_file
+from outrider.permissions.shell import tree
+from outrider.ports import globs, patterns
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids, RandomIds, SequentialIds
 from outrider.ports.outside import ClientStart, Outside
-from outrider.ports.secrets import EnvironmentSecrets
 from outrider.processes import Supervisor, can_run_commands
 from outrider.processes.sandbox import Sandbox
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
@@ -48,20 +51,18 @@ from outrider.store.machine_key import machine_key
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
+from outrider.tools import client as client_tools
 from outrider.tools.all import own_tools
 from outrider.tools.client import handed_tools
-from outrider.tools.git.history import GitHistory
-from outrider.workspace.census import Census
-from outrider.workspace.choosing import Choosing
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.editing import Editing
-from outrider.workspace.held import HeldFiles, Publisher
-from outrider.workspace.overlay import Overlay
+from outrider.tools.run_command.git import named_by_git, user_settings_of_git
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.unsaved_elsewhere import HeldFiles, Publisher
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.repository_map.repository_map import RepositoryMap, Rooms
-from outrider.workspace.search import Search, find_ripgrep
-from outrider.workspace.sightings import Sightings
-from outrider_protocol.events import Open
+from outrider.workspace.search import find_ripgrep
+from outrider.workspace.watch.hidden_files import HiddenFiles
+from outrider.workspace.watch.obeyed_files import ObeyedFiles
+from outrider.workspace.workspace import Workspace
 from outrider_protocol.settings import PermissionMode, Settings, Tiers
 
 _SESSIONS_MEASURED = 10
@@ -81,52 +82,41 @@ def surroundings() -> Outside:
 
 @dataclass(slots=True)
 class App:
-    """The house, standing."""
+    """The server, composed."""
 
     services: Services
+    settings: InForce
+    messages: tuple[str, ...]
+    """What has to be said about the settings."""
     sessions: Sessions
     renames: Renames
-    outside: Outside
-    base: Settings
-    """The settings without what the workspace says."""
-    said: Settings
-    """The settings, without what trust in the workspace does to them."""
-    mode_is_said: bool
-    """Whether the client or the command line named the permission mode."""
-    current: Settings
-    """The settings that hold now."""
-    held: HeldFiles
-    """What other processes hold open unsaved."""
-    publisher: Publisher
-    maps: RepositoryMap
-    retention: Retention | None
-    recordings: Recordings
     task_document: TaskDocument
-    messages: tuple[str, ...] = ()
-    """What has to be said about the settings."""
+    _begun: AsyncExitStack
+    """Ends everything else, what was begun last first."""
 
     def configure(self, values: Mapping[str, Any] | None) -> tuple[str, ...]:
         """Take over what `workspace/configuration` says; gives what has to be said about it."""
-        layered = narrowed(self.base, values or {}, is_refused=self.services.trust.is_refused)
-        self.said = layered.settings
+        refused = self.services.policy.trust.is_refused
+        layered = narrowed(self.settings.base, values or {}, is_refused=refused)
+        self.settings.said = layered.settings
         self.go_by_trust()
         return layered.messages
 
     def go_by_trust(self) -> None:
         """Take over what trust in the workspace does to the settings."""
-        before, widest = self.current, self.services.trust.widest(self.said.permission_mode)
-        self.current = self.said.model_copy(update={"permission_mode": widest})
+        said, before = self.settings.said, self.settings.now.permission_mode
+        widest = self.services.policy.trust.widest(said.permission_mode)
+        self.settings.now = said.model_copy(update={"permission_mode": widest})
         for session in self.sessions.running:
-            session.settings_changed(before.permission_mode, widest)
-        self.services.choosing.look_again()
+            session.settings_changed(before, widest)
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""
-        if self.current.tiers != Tiers():
-            settings = self.current
-            model = await self.services.catalog.open_tiers(settings.tiers, settings.model, settings.routing)
+        settings, catalog = self.settings.now, self.services.catalog
+        if settings.tiers != Tiers():
+            model = await catalog.open_tiers(settings.tiers, settings.model, settings.routing)
         else:
-            model = await self.services.catalog.open(self.current.model)
+            model = await catalog.open(settings.model)
         if isinstance(model, ModelProblem):
             return model.message
         await model.close()
@@ -134,47 +124,17 @@ class App:
 
     def set_folders(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Take over other workspace folders."""
-        services = self.services
-        services.folders = folders_of(folders)
-        (
-            services.overlay,
-            services.editing,
-            services.search,
-            services.sightings,
-            services.census,
-        ) = _views(
-            services.folders,
-            services.documents,
-            services.editor,
-            services.supervisor,
-            services.deadlines,
-            self.outside,
-            self.held,
-            services.guarded,
-            _state_dir(self.base, self.outside),
-        )
-        services.briefing = Briefing(services.folders, services.overlay, services.documents, services.guarded)
-        paths = [folder.path for folder in services.folders.folders]
-        services.ledger.set_folders(paths)
-        services.guarded.set_folders(paths)
+        workspace, policy = self.services.workspace, self.services.policy
+        workspace.set_folders(folders_of(folders))
+        policy.ledger.set_folders(_paths(workspace.folders))
+        policy.guarded.set_folders(_paths(workspace.folders))
         self.go_by_trust()
 
     async def close(self, reason: str) -> None:
         """Let go of everything: turns, processes, connections, and the log last."""
         await self.renames.close()
         await self.sessions.close(reason)
-        await self.task_document.close()
-        await self.recordings.close()
-        await self.services.trust.close()
-        await self.publisher.close()
-        await self.maps.close()
-        if self.retention is not None:
-            await self.retention.close()
-        await self.services.ledger.write_hits()
-        await self.services.sandbox.close()
-        await self.services.supervisor.close()
-        await self.services.catalog.close()
-        await self.services.store.close()
+        await self._begun.aclose()
 
 
 async def start(
@@ -184,7 +144,7 @@ async def start(
     outside: Outside | None,
     on_frame: FrameListener,
 ) -> App | StoreProblem:
-    """Build the house.
+    """Compose the server.
 
     Args:
         client: What the client said in `initialize`.
@@ -194,142 +154,178 @@ async def start(
         on_frame: Where live text goes.
     """
     around = outside or await asyncio.to_thread(surroundings)
+    if client.options.get("tools"):
+        await asyncio.to_thread(client_tools.prepare)
     layered = await _settings(client, around)
-    settings, mode_is_said = layered.settings, _names_a_mode(client, around)
+    settings = _in_force(layered.settings, client, around)
+    async with AsyncExitStack() as begun:
+        runtime = await _runtime(settings, around, editor, on_frame, begun)
+        if isinstance(runtime, StoreProblem):
+            return runtime
+        folders = folders_of(client.folders)
+        guarded, held = Guarded(_paths(folders)), HeldFiles(runtime.state_dir / "held")
+        workspace = _workspace(folders, documents, runtime, guarded, held)
+        policy = _policy(runtime, workspace, guarded, settings, around, begun)
+        services = await _services(runtime, workspace, policy, around, begun)
+        app = _app(services, settings, layered.messages, held, begun)
+    await policy.trust.file.refresh()
+    app.go_by_trust()
+    return app
+
+
+def _in_force(settings: Settings, client: ClientStart, around: Outside) -> InForce:
+    """The settings at the start, before anything is known of trust."""
     if client.widest is not None:
-        widest = cast("PermissionMode", client.widest)
-        settings = settings.model_copy(
-            update={"permission_mode": narrowest(settings.permission_mode, widest)}
-        )
-    clock, ids = _time_and_names(settings, around)
-    store = await Store.open(_state_dir(settings, around))
+        widest = narrowest(settings.permission_mode, cast("PermissionMode", client.widest))
+        settings = settings.model_copy(update={"permission_mode": widest})
+    return InForce(settings, _names_a_mode(client, around), settings, settings)
+
+
+async def _runtime(
+    settings: InForce, around: Outside, editor: Editor, on_frame: FrameListener, begun: AsyncExitStack
+) -> Runtime | StoreProblem:
+    clock, ids = _time_and_names(settings.base, around)
+    state_dir = _state_dir(settings.base, around)
+    store = await Store.open(state_dir)
     if isinstance(store, StoreProblem):
         return store
-    if settings.testing is not None:
+    begun.push_async_callback(store.close)
+    if settings.base.testing is not None:
         await _go_on_counting(store, clock, ids)
-    folders = folders_of(client.folders)
     deadlines = around.clock or SystemClock()
     supervisor = Supervisor(deadlines)
-    held = HeldFiles(_state_dir(settings, around) / "held")
-    guarded = Guarded([folder.path for folder in folders.folders])
-    overlay, editing, search, sightings, census = _views(
-        folders, documents, editor, supervisor, deadlines, around, held, guarded, _state_dir(settings, around)
-    )
-    root = folders.folders[0].path if folders.folders else None
-    catalog = await _catalog(settings, around, root, clock, ids)
-    maps = RepositoryMap(
-        lambda: Rooms(app.services.folders, app.services.search),
-        documents,
-        supervisor,
-        deadlines,
-        around.cache_dir,
-        around.env,
-        leaves_out=_left_out(_state_dir(settings, around), guarded),
-        before_listing=guarded.refresh,
-        tell=lambda text: editor.say("warning", f"Outrider: {text}"),
-    )
-    tools = own_tools(
-        with_commands=can_run_commands(), with_diagnostics=editor.traits.tells_diagnostics
-    ).with_others(handed_tools(settings.tools))
-    ledger = Ledger(
-        around.user_settings.with_name(LEDGER),
-        [folder.path for folder in folders.folders],
-        deadlines,
-        lambda text: editor.say("warning", f"Outrider: {text}"),
-        own_tools().names | tools.names,
-    )
-
-    def changed_trust() -> None:
-        app.go_by_trust()
-
-    trust = WorkspaceTrust(
-        TrustFile(
-            around.user_settings.with_name(TRUST),
-            deadlines,
-            lambda text: editor.say("warning", f"Outrider: {text}"),
-        ),
-        editor,
-        lambda: Situation(services.folders, app.said, app.mode_is_said),
-        changed_trust,
-    )
-    services = Services(
+    begun.push_async_callback(supervisor.close)
+    if around.watched is not None:
+        supervisor.watch(around.watched)
+    return Runtime(
         clock=clock,
         deadlines=deadlines,
         ids=ids,
         store=store,
+        state_dir=state_dir,
         editor=editor,
-        documents=documents,
-        folders=folders,
-        overlay=overlay,
-        editing=editing,
-        choosing=Choosing(documents, editor, deadlines),
-        search=search,
-        sightings=sightings,
-        census=census,
-        briefing=Briefing(folders, overlay, documents, guarded),
-        maps=maps,
         supervisor=supervisor,
-        git_history=GitHistory(supervisor, deadlines),
-        sandbox=Sandbox(supervisor, deadlines, [_state_dir(settings, around), around.user_settings.parent]),
-        ledger=ledger,
-        guarded=guarded,
-        trust=trust,
-        catalog=catalog,
-        tools=tools,
         env=around.env,
         host=around.host,
-        machine_key=await asyncio.to_thread(machine_key, _state_dir(settings, around)),
-        settings=lambda: app.current,
+        machine_key=await asyncio.to_thread(machine_key, state_dir),
+        settings=lambda: settings.now,
         on_frame=on_frame,
         version=__version__,
     )
 
+
+def _workspace(
+    folders: Folders, documents: DocumentStore, runtime: Runtime, guarded: Guarded, held: HeldFiles
+) -> Workspace:
+    env, home = runtime.env, runtime.env.get("HOME")
+    by_git = partial(named_by_git, of_the_user=user_settings_of_git(env), home=Path(home) if home else None)
+    return Workspace(
+        folders,
+        documents,
+        runtime.editor,
+        runtime.supervisor,
+        runtime.deadlines,
+        ripgrep=find_ripgrep(env.get("PATH")),
+        held=held,
+        obeyed=ObeyedFiles(meaning_in_commands, may_lead_to_obeyed, by_git, guarded.set_other_names),
+        hidden_files=HiddenFiles(guarded.why_hidden, guarded.stamps),
+        why_hidden=guarded.why_hidden,
+        is_shut=_shut(guarded),
+        leaves_out=_own(runtime.state_dir),
+    )
+
+
+def _policy(
+    runtime: Runtime,
+    workspace: Workspace,
+    guarded: Guarded,
+    settings: InForce,
+    around: Outside,
+    begun: AsyncExitStack,
+) -> Policy:
+    user_files = around.user_settings.parent
+    names = own_tools().names | {tool.name for tool in settings.base.tools}
+    folders = _paths(workspace.folders)
+    ledger = Ledger(user_files / LEDGER, folders, runtime.deadlines, runtime.warn, names)
+    trust = WorkspaceTrust(
+        TrustFile(user_files / TRUST, runtime.deadlines, runtime.warn), runtime.editor, workspace, settings
+    )
+    sandbox = Sandbox(runtime.supervisor, runtime.deadlines, [runtime.state_dir, user_files])
+    begun.push_async_callback(sandbox.close)
+    begun.push_async_callback(ledger.write_hits)
+    begun.push_async_callback(trust.close)
+    return Policy(ledger, ledger.ruling, guarded, trust, sandbox)
+
+
+async def _services(
+    runtime: Runtime, workspace: Workspace, policy: Policy, around: Outside, begun: AsyncExitStack
+) -> Services:
+    settings, guarded = runtime.settings(), policy.guarded
+    root = next(iter(_paths(workspace.folders)), None)
+    clock, ids, supervisor = runtime.clock, runtime.ids, runtime.supervisor
+    catalog = await _catalog(settings, around, root, clock, ids, supervisor, runtime.warn)
+    begun.push_async_callback(catalog.close)
+    tells_diagnostics = runtime.editor.traits.tells_diagnostics
+    tools = own_tools(with_commands=can_run_commands(), with_diagnostics=tells_diagnostics)
+    is_shut, is_own = _shut(guarded), _own(runtime.state_dir)
+    maps = RepositoryMap(
+        lambda: Rooms(workspace.folders, workspace.search),
+        workspace.documents,
+        supervisor,
+        runtime.deadlines,
+        around.cache_dir,
+        around.env,
+        leaves_out=lambda path: is_shut(path) or is_own(path),
+        before_listing=guarded.refresh,
+        tell=runtime.warn,
+    )
+    begun.push_async_callback(maps.close)
     if settings.draws_maps:
         maps.begin_soon()
-
-    async def show(item: Open) -> str | None:
-        if item.kind == "approval":
-            edit = await app.sessions.under_review(item.id)
-            path = await papers.review_paper(app.services.folders, item, edit)
-        else:
-            path = await papers.answer_paper(app.services.folders, item)
-        if isinstance(path, str):
-            editor.say("warning", f"Outrider: {path}")
-            return None
-        uri = path.as_uri()
-        return uri if await editor.show(uri, take_focus=True) else None
-
-    async def unsaved() -> tuple[str, ...]:
-        return await app.services.overlay.unsaved()
-
-    publisher = Publisher(held, documents, unsaved, SystemClock())
-    sessions = Sessions(services, show)
-    app = App(
-        services,
-        sessions,
-        Renames(services, sessions.follow),
-        around,
-        settings,
-        settings,
-        mode_is_said,
-        settings,
-        held,
-        publisher,
-        maps,
-        # Counted time says nothing of how old a session is.
-        Retention(store, SystemClock(), settings.store, lambda text: editor.say("info", f"Outrider: {text}"))
-        if settings.testing is None
-        else None,
-        Recordings(
-            services, _state_dir(settings, around), lambda text: editor.say("warning", f"Outrider: {text}")
-        ),
-        TaskDocument(services, sessions, SystemClock()),
-        layered.messages,
+    return Services(
+        runtime=runtime,
+        workspace=workspace,
+        policy=policy,
+        catalog=catalog,
+        models=ConfiguredModels(catalog, runtime.settings),
+        tools=tools.with_others(handed_tools(settings.tools)),
+        briefing=Briefing(workspace, guarded),
+        maps=maps,
     )
-    trust.on_asked = app.task_document.look
-    await trust.file.refresh()
-    app.go_by_trust()
+
+
+def _app(
+    services: Services, settings: InForce, messages: tuple[str, ...], held: HeldFiles, begun: AsyncExitStack
+) -> App:
+    """Begin the sessions, and what goes on beside them."""
+    runtime, workspace, trust = services.runtime, services.workspace, services.policy.trust
+    store = runtime.store
+
+    async def unsaved() -> tuple[str, ...]:  # of the folders of now
+        return await workspace.overlay.unsaved()
+
+    if settings.base.testing is None:  # counted time says nothing of how old a session is
+        begun.push_async_callback(Retention(store, SystemClock(), settings.base.store, runtime.inform).close)
+    begun.push_async_callback(Publisher(held, workspace.documents, unsaved, SystemClock()).close)
+    begun.push_async_callback(Recordings(services).close)
+    sessions = Sessions(services)
+    task_document = TaskDocument(services, sessions, SystemClock())
+    begun.push_async_callback(task_document.close)
+    # What requests need is loaded off their path; whoever needs it before loads it itself.
+    loading = asyncio.create_task(asyncio.to_thread(load_for_requests))
+    begun.push_async_callback(asyncio.wait, {loading})
+    messages += (store.notice,) if store.notice is not None else ()
+    renames = Renames(services, sessions.follow)
+    app = App(services, settings, messages, sessions, renames, task_document, begun.pop_all())
+    trust.on_change, trust.on_asked = app.go_by_trust, task_document.look
     return app
+
+
+def load_for_requests() -> None:
+    """Import and compile what a request would otherwise load while the event loop waits. Blocks: for a thread."""
+    tree.prepare()
+    globs.prepare()
+    patterns.prepare()
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +351,7 @@ class Survey:
     messages: tuple[str, ...]
     """What is wrong with the settings."""
     file: Path
-    """Where the person's settings stand."""
+    """Where the user's settings stand."""
 
 
 async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
@@ -367,12 +363,16 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
     """
     layered = await _settings(ClientStart(options, ()), around)
     settings, clock = layered.settings, around.clock or SystemClock()
-    catalog = await _catalog(settings, around, None, clock, around.ids or RandomIds())
+    supervisor = Supervisor(around.clock or SystemClock())
+    catalog = await _catalog(
+        settings, around, None, clock, around.ids or RandomIds(), supervisor, lambda _: None
+    )
     known_ones = named(settings)
     try:
         surveyed = await catalog.survey(known_ones)
     finally:
         await catalog.close()
+        await supervisor.close()
     paces = await _paces(_state_dir(settings, around))
     known = [Known(one, catalog.profile(one), paces.get(one)) for one in known_ones]
     found = [] if surveyed else await offers(around.env, clock, LOCAL_SERVERS)
@@ -400,7 +400,15 @@ async def _paces(state_dir: Path) -> dict[str, Pace]:
     return paces
 
 
-async def _catalog(settings: Settings, around: Outside, root: Path | None, clock: Clock, ids: Ids) -> Catalog:
+async def _catalog(
+    settings: Settings,
+    around: Outside,
+    root: Path | None,
+    clock: Clock,
+    ids: Ids,
+    supervisor: Supervisor,
+    warn: Callable[[str], None],
+) -> Catalog:
     refusals = Refusals(_state_dir(settings, around) / REFUSALS, SystemClock())
     await refusals.load()
     return Catalog(
@@ -409,10 +417,13 @@ async def _catalog(settings: Settings, around: Outside, root: Path | None, clock
         root=root,
         clock=clock,
         ids=ids,
-        secrets=EnvironmentSecrets(around.env),
+        secrets=Keys(around.env, supervisor, around.clock),
         proxy_for=lambda url: proxy_for(url, around.env),
         ca_file=around.env.get("SSL_CERT_FILE"),
         refusals=refusals,
+        retry=settings.retry,
+        thinking=settings.thinking,
+        warn=warn,
     )
 
 
@@ -427,13 +438,13 @@ async def _settings(client: ClientStart, around: Outside) -> Layered:
     if problem:
         messages.insert(0, problem)
     if settings.testing is not None and not (settings.model or "").startswith(("scripted:", "recorded:")):
-        messages.append("testing: only possible with a scripted or recorded model; it is ignored")
+        messages.append("testing: only allowed with a scripted or recorded model; it is ignored")
         settings = settings.model_copy(update={"testing": None})
     return replace(layered, settings=settings, messages=tuple(messages))
 
 
 def _names_a_mode(client: ClientStart, around: Outside) -> bool:
-    """Whether the permission mode is one for this client, not the one of the person's file for all of them."""
+    """Whether the permission mode is one for this client, not the one of the user's file for all of them."""
     layers = from_layers(("initializationOptions", client.options), ("command line", around.command_line))
     return "permission_mode" in layers.settings.model_fields_set
 
@@ -467,40 +478,8 @@ async def _go_on_counting(store: Store, clock: Clock, ids: Ids) -> None:
             clock.reach(datetime.fromisoformat(event.ts))
 
 
-def _views(
-    folders: Folders,
-    documents: DocumentStore,
-    editor: Editor,
-    supervisor: Supervisor,
-    clock: Clock,
-    around: Outside,
-    held: HeldFiles,
-    guarded: Guarded,
-    state_dir: Path,
-) -> tuple[Overlay, Editing, Search, Sightings, Census]:
-    overlay = Overlay(folders, documents)
-    search = Search(
-        folders,
-        documents,
-        overlay,
-        supervisor,
-        clock,
-        find_ripgrep(around.env.get("PATH")),
-        lambda names: guarded.why_shut(names) is not None,
-    )
-    return (
-        overlay,
-        Editing(overlay, documents, editor, clock, held),
-        search,
-        Sightings(folders, overlay, documents, clock),
-        Census(search, clock, _shut(guarded), _own(state_dir)),
-    )
-
-
-def _left_out(state_dir: Path, guarded: Guarded) -> Callable[[str], bool]:
-    """What is not listed: what is shut, and our own log, wherever it is."""
-    is_shut, is_own = _shut(guarded), _own(state_dir)
-    return lambda path: is_shut(path) or is_own(path)
+def _paths(folders: Folders) -> list[Path]:
+    return [folder.path for folder in folders.folders]
 
 
 def _shut(guarded: Guarded) -> Callable[[str], bool]:

@@ -12,9 +12,7 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from outrider.permissions.decide import narrowest
-from outrider.tools.all import own_tools
-from outrider.tools.client import schema_problem
+from outrider.permissions.policy.decide import narrowest
 from outrider_protocol.settings import (
     MOST_TOOLS,
     PERMISSION_MODES,
@@ -30,6 +28,7 @@ _OF_PARTS: Final = (
     "models",
     "providers",
     "repositoryMap",
+    "retry",
     "routing",
     "sandbox",
     "store",
@@ -38,8 +37,8 @@ _OF_PARTS: Final = (
 )
 """Settings that are merged part by part."""
 _LEFT_OUT: Final = {
-    "providers": "this provider is left out",
-    "models": "all that is set for this model is left out",
+    "providers": "this provider is ignored",
+    "models": "all settings of this model are ignored",
 }
 """What is not taken in part."""
 _LONGEST_SHOWN: Final = 80
@@ -113,9 +112,9 @@ def _with_tools(before: list[Any], given: Any) -> tuple[list[Any], list[str]]:
         place = f"tools.{number}"
         tool = _tool(item, taken)
         if not isinstance(tool, ClientTool):
-            problems.append(f"{place}{tool}; this tool is left out")
+            problems.append(f"{place}{tool}; this tool is ignored")
         elif len(names | taken.keys() | {tool.name}) > MOST_TOOLS:
-            problems.append(f"{place}: there are {MOST_TOOLS} tools already; this one is left out")
+            problems.append(f"{place}: there are {MOST_TOOLS} tools already; this one is ignored")
         else:
             taken[tool.name] = item
     return [*(tool for tool in before if tool["name"] not in taken), *taken.values()], problems
@@ -123,6 +122,10 @@ def _with_tools(before: list[Any], given: Any) -> tuple[list[Any], list[str]]:
 
 def _tool(item: Any, taken: Mapping[str, Any]) -> ClientTool | str:
     """A tool, or the key in it that is wrong and why."""
+    # Imported where a tool is given: `outrider sessions` reads settings too, and is to be quick.
+    from outrider.tools.all import own_tools
+    from outrider.tools.client import schema_problem
+
     try:
         tool = ClientTool.from_wire(item)
     except ValidationError as error:
@@ -135,7 +138,7 @@ def _tool(item: Any, taken: Mapping[str, Any]) -> ClientTool | str:
     if tool.name in own_tools():
         return f".name: {tool.name} is a tool of Outrider"
     if tool.name in taken:
-        return f".name: {tool.name} is there already"
+        return f".name: {tool.name} is already registered"
     if problem := schema_problem(tool.input_schema):
         return f".inputSchema: {problem}"
     return tool
@@ -164,11 +167,11 @@ def _problem(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
         place = _cut(".".join(str(part) for part in first["loc"] or path))
         if first["type"] == "extra_forbidden":
             hint = (
-                "; a key stands in the environment, and apiKeyEnv names it"
+                "; a key cannot be a setting: use apiKeyEnv, apiKeyCommand, apiKeyFile or apiKeyKeyring"
                 if place.endswith("apiKey")
                 else ""
             )
-            return f"{place}: there is no such setting{hint}"
+            return f"{place}: unknown setting{hint}"
         return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
     return None
 
@@ -177,9 +180,7 @@ def _used_instead(values: Mapping[str, Any], path: tuple[str, ...]) -> str:
     before, default = _at(values, path), _at(Settings().to_wire(), path)
     if before is not None:
         # A provider may hold headers, which are nobody's business.
-        return (
-            "what was set before stays in use" if isinstance(before, Mapping) else f"{before!r} stays in use"
-        )
+        return "the earlier value stays in use" if isinstance(before, Mapping) else f"{before!r} stays in use"
     if default is not None:
         return "the default is used" if isinstance(default, Mapping) else f"{default!r} is used"
     return _LEFT_OUT.get(path[0], "it is ignored")
@@ -209,14 +210,14 @@ def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
     try:
         # Looked at before it is opened: opening a pipe would wait for a writer.
         if path.exists() and not path.is_file():
-            return {}, f"the settings file {path} is no regular file; it is ignored"
+            return {}, f"the settings file {path} is not a regular file; it is ignored"
         with path.open("rb") as file:
             return tomllib.load(file), None
     except FileNotFoundError:
         return {}, None
     except (OSError, UnicodeDecodeError) as error:
         return {}, f"the settings file {path} cannot be read ({error}); it is ignored"
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
         return {}, f"the settings file {path} is not valid TOML ({error}); it is ignored"
 
 
@@ -251,7 +252,7 @@ def narrowed(base: Settings, values: Any, *, is_refused: bool = False) -> Layere
                 if not value:
                     update["trusted"] = False
                 elif base.trusted is not True:
-                    messages.append("trusted: a workspace cannot vouch for itself; it is ignored")
+                    messages.append("trusted: a workspace cannot declare itself trusted; it is ignored")
             case "events" | "codeLens" if isinstance(value, bool):
                 update["events" if key == "events" else "code_lens"] = value
             case "model" if (is_refused or base.trusted is False) and value != base.model:
@@ -272,13 +273,13 @@ def narrowed(base: Settings, values: Any, *, is_refused: bool = False) -> Layere
 def _narrow_mode(base: Settings, value: Any, update: dict[str, Any], messages: list[str]) -> None:
     if value not in PERMISSION_MODES:
         messages.append(
-            f"permissionMode: {_shown(value)} is none of {', '.join(PERMISSION_MODES)}; "
+            f"permissionMode: {_shown(value)} must be one of {', '.join(PERMISSION_MODES)}; "
             f"{base.permission_mode!r} stays in use"
         )
         return
     update["permission_mode"] = narrowest(base.permission_mode, value)
     if update["permission_mode"] != value:
-        messages.append(f"permissionMode: {value!r} would widen; {base.permission_mode!r} stays in use")
+        messages.append(f"permissionMode: {value!r} would allow more; {base.permission_mode!r} stays in use")
 
 
 def _narrow_limits(base: Settings, value: Any, update: dict[str, Any], messages: list[str]) -> None:
@@ -290,7 +291,7 @@ def _narrow_limits(base: Settings, value: Any, update: dict[str, Any], messages:
         if problem := _problem({"limits": {key: limit}}, ("limits",)):
             messages.append(f"{problem}; {_used_instead({'limits': limits}, ('limits', key))}")
         elif limits.get(key) is not None and limit > limits[key]:
-            messages.append(f"limits.{key}: {_shown(limit)} would widen; {limits[key]} stays in use")
+            messages.append(f"limits.{key}: {_shown(limit)} would allow more; {limits[key]} stays in use")
         else:
             limits[key] = limit
     update["limits"] = Limits.from_wire(limits)
@@ -306,7 +307,7 @@ def _narrow_sandbox(base: Settings, value: Any, update: dict[str, Any], messages
         if problem := _problem({"sandbox": {key: one}}, ("sandbox",)):
             messages.append(f"{problem}; {_used_instead({'sandbox': sandbox}, ('sandbox', key))}")
         elif _widens_sandbox(sandbox[key], one):
-            messages.append(f"sandbox.{key}: {_shown(one)} would widen; {sandbox[key]!r} stays in use")
+            messages.append(f"sandbox.{key}: {_shown(one)} would allow more; {sandbox[key]!r} stays in use")
         else:
             sandbox[key] = one
     update["sandbox"] = SandboxSettings.from_wire(sandbox)
@@ -325,4 +326,4 @@ def _choose_model(base: Settings, value: str, update: dict[str, Any], messages: 
     if value == base.model or (provider in base.providers and model.strip()):
         update["model"] = value
     else:
-        messages.append(f"model: {_shown(value)} is of no configured provider; {base.model!r} stays in use")
+        messages.append(f"model: {_shown(value)} has no configured provider; {base.model!r} stays in use")

@@ -1,4 +1,4 @@
-"""Editors for scenarios of the agent; the log of each session must be well formed at the end."""
+"""Editors for scenarios of the agent; the log of each session must be well formed at the end, and is kept for a replay."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -9,11 +9,16 @@ from well_formed import assert_well_formed
 
 from outrider.testing.scenario import scripted, start_session
 from outrider.workspace.repository_map.repository_map import RepositoryMap
-from replayed import assert_replays
+from replayed import keep_sessions, replay_sessions
 
 
 @pytest.fixture
-async def begin(workspace):
+def replayed_at_once():
+    """Wanted by what changes the loop for one test: its sessions come again only as long as that holds."""
+
+
+@pytest.fixture
+async def begin(workspace, request):
     """Starts editors: `await begin(profile, turns, settings, purposes=…, answers=…)`; stops and checks them."""
     editors = []
     async with AsyncExitStack() as stack:
@@ -30,12 +35,15 @@ async def begin(workspace):
     for editor in editors:
         assert_well_formed(editor.events)
     for state_dir in {Path(editor.options["stateDir"]) for editor in editors if "stateDir" in editor.options}:
-        await assert_replays(state_dir)
+        if "replayed_at_once" in request.fixturenames:
+            await replay_sessions(state_dir)
+        else:
+            await keep_sessions(state_dir)
 
 
 @pytest.fixture
 def rules(workspace):
-    """The person's file, as the server finds it beside the workspace."""
+    """The user's file, as the server finds it beside the workspace."""
     path = workspace.parent / f"{workspace.name}.home" / "config" / "outrider" / "rules.toml"
 
     def write(text=None):

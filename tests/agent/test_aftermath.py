@@ -9,7 +9,7 @@ import pytest
 from scripting import DONE, call, results, step, types
 
 from outrider.testing.scenario import scripted, start_session
-from outrider.workspace import census
+from outrider.workspace.watch import snapshot
 
 FULL = {"permissionMode": "full"}
 LOOKED = "looked at"
@@ -46,7 +46,7 @@ def filled(workspace):
 
 @pytest.fixture
 def big(filled, monkeypatch):
-    monkeypatch.setattr(census, "MOST_FILES_KEPT", 2)
+    monkeypatch.setattr(snapshot, "MOST_FILES_KEPT", 2)
     return filled
 
 
@@ -86,7 +86,7 @@ async def test_promise_5_in_a_big_workspace_it_is_named_to_the_model_the_log_and
     after = tree(big)
     said = results(editor)["run"][1]
     assert "it changed 6 other files: " in said
-    assert "no undo can bring back " in said
+    assert "undo cannot restore " in said
     (event,) = editor.events_of("workspace.touched")
     assert event["data"]["callId"] == "run"
     assert {one["path"]: one["how"] for one in event["data"]["files"]} == LOST
@@ -198,7 +198,7 @@ async def test_what_takes_the_place_of_a_text_is_named_and_not_in_the_patch(
     }[first]
     editor = await begin("stock", [*known, step(run(code)), DONE], FULL)
     await editor.run("Go.")
-    assert "note.txt" in results(editor)["run"][1].partition("no undo can bring back")[2]
+    assert "note.txt" in results(editor)["run"][1].partition("undo cannot restore")[2]
     changes = (await editor.command("outrider.changes", {}))["changes"]
     assert {one["path"]: one["undoable"] for one in changes} == {
         "crlf.txt": True,
@@ -297,21 +297,21 @@ async def test_of_secrets_only_names_are_told_and_ignored_files_and_our_own_are_
 
 async def test_a_file_that_is_ignored_no_longer_is_not_taken_for_new(begin, workspace):
     (workspace / ".gitignore").write_text("notes.txt\n")
-    (workspace / "notes.txt").write_text("of the person\n")
+    (workspace / "notes.txt").write_text("of the user\n")
     code = "open('.gitignore', 'w').close(); open('notes.txt', 'a').write('by the command\\n')"
     editor = await begin("stock", [step(run(code)), DONE], FULL)
     await editor.run("Go.")
     undone = await editor.command("outrider.undo", {})
     assert undone["undone"] == [{"path": ".gitignore", "hunks": 1}]
     assert list(named(undone)) == ["notes.txt"]
-    assert (workspace / "notes.txt").read_text() == "of the person\nby the command\n"
+    assert (workspace / "notes.txt").read_text() == "of the user\nby the command\n"
 
 
 async def test_a_command_that_only_reads_is_not_looked_after(begin, workspace, monkeypatch):
     def never(*_args, **_how):
         raise AssertionError(LOOKED)
 
-    monkeypatch.setattr(census.Census, "take", never)
+    monkeypatch.setattr(snapshot.Census, "take", never)
     editor = await begin(
         "stock", [step(call("run_command", command="ls tariff.py", called="run")), DONE], FULL
     )
@@ -320,13 +320,11 @@ async def test_a_command_that_only_reads_is_not_looked_after(begin, workspace, m
 
 
 async def test_what_could_not_be_looked_at_is_said(begin, workspace, monkeypatch):
-    monkeypatch.setattr(census, "MOST_FILES", 1)
+    monkeypatch.setattr(snapshot, "MOST_FILES", 1)
     (workspace / "more.txt").write_text("x\n")
     editor = await begin("stock", [step(run("pass")), DONE], FULL)
     await editor.run("Go.")
-    assert (
-        "what else it changed is not known: the workspace has more than 1 files" in results(editor)["run"][1]
-    )
+    assert "what else it changed is unknown: the workspace has more than 1 files" in results(editor)["run"][1]
     undone = await editor.command("outrider.undo", {})
     assert "other files" in named(undone)
 
@@ -402,7 +400,7 @@ async def test_an_unsaved_edit_is_undone_though_a_command_changed_the_same_place
     undone = await editor.command("outrider.undo", {"scope": "session"})
     assert editor.text("a.txt") == "one\ntwo\nthree\n"
     assert undone["conflicts"] == []
-    assert "the open document is without that" in named(undone)["a.txt"]
+    assert "the open document does not have that change" in named(undone)["a.txt"]
     redone = await editor.command("outrider.redo", {"scope": "session"})
     assert editor.text("a.txt") == "one\ntwo\nagent\nthree\n", redone
 

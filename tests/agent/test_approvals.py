@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
-from outrider.agent.open_items import CHANGED_SINCE_ALLOWED
+from outrider.agent.interaction.inbox import CHANGED_SINCE_ALLOWED
 from outrider.testing.editor.answers import Dismiss, Late, Never
 from outrider.testing.editor.profiles import NEVER_YES, PROFILES, STOCK
 from outrider.testing.editor.wire_client import RpcError
@@ -95,11 +95,11 @@ async def test_a_parked_approval_is_answered_by_any_channel(profile, channel, be
     [
         (FIX, "allow_once"),
         (FIX, "allow_session"),
-        (call("run_command", command="true", called="fix"), "allow_once"),
+        (call("run_command", command="/bin/true", called="fix"), "allow_once"),
     ],
 )
 async def test_what_is_said_with_a_yes_reaches_the_model(asked, decision, begin):
-    after = {**DONE, "expect": {"messages_contain": ["The person allowed this and said: Mind the nights."]}}
+    after = {**DONE, "expect": {"messages_contain": ["The user allowed this and said: Mind the nights."]}}
     editor = await begin("stock", [step(asked), after], answers=[Never()])
     started = await editor.command("outrider.run", {"prompt": "Go."})
     await editor.event("approval.requested")
@@ -119,9 +119,17 @@ async def test_the_first_answer_wins(begin):
     await editor.command("outrider.answer", {"id": item, "decision": "reject", "note": "not this line"})
     assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
     assert await refused(editor, id=item, decision="allow_once") == "already_resolved"
+    assert question.withdrawn
     editor.answer_late(question)
     assert (await editor.command("outrider.status"))["sessions"][0]["state"] == "idle"
-    assert result(editor) == ("denied", "The person rejected this and said: not this line.")
+    told = [
+        one.message["params"]["message"]
+        for one in editor.messages
+        if one.message.get("method") == "window/showMessage"
+    ]
+    late = "Outrider: your “Allow once” had no effect: “Reject” was already answered. Edit tariff.py (+1 −1)"
+    assert late in told
+    assert result(editor) == ("denied", "The user rejected this and said: not this line.")
     assert editor.disk("tariff.py").endswith("hours * 3\n")
     (resolved,) = editor.events_of("approval.resolved")
     assert resolved["data"]["channel"] == "command"
@@ -148,7 +156,7 @@ async def test_a_rejection_is_told_to_the_model_and_the_loop_goes_on(effect, beg
     editor = await begin("stock", turns, answers=["Reject"])
     outcome = await editor.run("Change it.")
     assert (outcome["outcome"], outcome["reason"]) == ("completed", "no_changes")
-    assert result(editor) == ("denied", "The person rejected this.")
+    assert result(editor) == ("denied", "The user rejected this.")
     assert files(workspace) == before
     assert "tool.started" not in types(editor)
 

@@ -1,4 +1,4 @@
-"""Open items that the client puts before the person itself: the same rules as for a message."""
+"""Open items that the client puts before the user itself: the same rules as for a message."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from outrider.testing.editor.answers import Fail, Late, Never, Reply
 from outrider.testing.editor.profiles import PROFILES
 
 ASKS = PROFILES["asks"]
-RUN = call("run_command", command="echo hello")
+RUN = call("run_command", command="/bin/echo hello")
 FREE = call("ask_user", question="Which name?", options=["Ann"])
 COLOUR = call("ask_user", question="Which colour?", options=["red", "blue"], allow_free_form=False)
 SOON = {"limits": {"askSeconds": 0.05}}
@@ -25,7 +25,7 @@ async def test_an_approval_is_asked_by_the_client_and_not_by_a_message(begin):
     assert (await editor.run("Go."))["outcome"] == "completed"
     (question,) = editor.questions
     assert question.item["kind"] == "approval"
-    assert question.item["title"] == "Run: echo hello"
+    assert question.item["title"] == "Run: /bin/echo hello"
     assert "“Allow for this session” covers" in question.item["detail"]
     assert resolved(editor) == {"decision": "allow_once", "by": "person", "channel": "client"}
     assert result(editor)[0] == "ok"
@@ -164,16 +164,16 @@ NO_ANSWER = {
     "null": (Reply(None), ""),
     "empty": (Reply({}), ""),
     "error": (Fail(), ""),
-    "true": (Reply(True), "the client's answer is none"),
-    "text": (Reply("allow_once"), "the client's answer is none"),
-    "title": (Reply({"title": "Allow once"}), "the client's answer is none"),
-    "unknown decision": (Reply({"decision": "yes"}), "the client's answer is none: decision"),
-    "both": (Reply({"decision": "allow_once", "answer": "Allow once"}), "the client's answer is none"),
-    "not offered": (Reply({"decision": "allow_session"}), "is not taken"),
-    "an answer": (Reply({"answer": "Allow once"}), "is not taken"),
+    "true": (Reply(True), "the client's answer is invalid"),
+    "text": (Reply("allow_once"), "the client's answer is invalid"),
+    "title": (Reply({"title": "Allow once"}), "the client's answer is invalid"),
+    "unknown decision": (Reply({"decision": "yes"}), "the client's answer is invalid: decision"),
+    "both": (Reply({"decision": "allow_once", "answer": "Allow once"}), "the client's answer is invalid"),
+    "not offered": (Reply({"decision": "allow_session"}), "was refused"),
+    "an answer": (Reply({"answer": "Allow once"}), "was refused"),
     "a review of nothing": (
         Reply({"decision": "allow_once", "review": [{"id": "x#1", "decision": "reject"}]}),
-        "is not taken",
+        "was refused",
     ),
     "never": (Never(), ""),
 }
@@ -234,7 +234,9 @@ async def test_a_client_that_knows_it_not_after_all_is_asked_by_a_message(begin)
 
 
 async def test_what_hides_in_a_title_is_made_visible(begin):
-    editor = await begin(ASKS, [step(call("run_command", command="echo a\u202eb")), DONE], answers=["Reject"])
+    editor = await begin(
+        ASKS, [step(call("run_command", command="/bin/echo a\u202eb")), DONE], answers=["Reject"]
+    )
     await editor.run("Go.")
     assert "\u202e" not in editor.questions[0].item["title"]
     assert "\\u202e" in editor.questions[0].item["title"]

@@ -8,7 +8,7 @@ import pytest
 from outrider.ports.clock import SteppingClock
 from outrider.testing.scenario import embedded, scripted, start_session
 from provider_server import IN_DIALECT, ProviderServer, Said, breaks, errs, fails, tells
-from replayed import assert_replays
+from replayed import keep_sessions
 
 KEY = "sk-local-0123456789"
 ERROR = {"error": {"message": "no luck"}}
@@ -50,11 +50,16 @@ async def session(workspace):
             name: {"kind": "openai-chat", "baseUrl": f"{server.url}?code=hidden", "apiKeyEnv": "LOCAL_KEY"}
             for name, server in urls.items()
         }
-        settings = {"providers": providers, "fallbackModels": ["second/b"], "testing": None}
+        settings = {
+            "providers": providers,
+            "fallbackModels": ["second/b"],
+            "retry": {"attempts": 2},
+            "testing": None,
+        }
         connection = embedded(workspace, clock=clock, env={"LOCAL_KEY": KEY})
         async with start_session("stock", workspace, "first/a", settings, connection=connection) as editor:
             yield editor, first, second, clock
-        await assert_replays(workspace.parent / editor.options["stateDir"])
+        await keep_sessions(workspace.parent / editor.options["stateDir"])
 
 
 def data_of(editor, kind):
@@ -179,7 +184,7 @@ async def test_a_model_that_a_request_is_too_long_for_is_passed_over(windows, as
         assert [body["model"] for body in second.bodies] == asked
         if outcome != "completed":
             assert data_of(editor, "turn.finished")[0]["reason"] == "contextWindow"
-    await assert_replays(workspace.parent / editor.options["stateDir"])
+    await keep_sessions(workspace.parent / editor.options["stateDir"])
 
 
 async def test_text_that_was_shown_is_withdrawn_before_the_second_attempt(session):
@@ -212,7 +217,7 @@ async def test_in_each_dialect_an_error_after_the_first_text_withdraws_it_and_is
             assert [one for one, _ in log_of(editor)] == ["model.reset", "model.retried", "model.responded"]
             assert data_of(editor, "model.reset")[0]["text"]
             assert not any(secret in str(editor.events) for secret in (KEY, "hidden"))
-    await assert_replays(workspace.parent / editor.options["stateDir"])
+    await keep_sessions(workspace.parent / editor.options["stateDir"])
 
 
 async def test_the_last_failure_is_said_when_no_model_answers(session):
@@ -242,7 +247,7 @@ async def test_waiting_for_the_second_attempt_can_be_cancelled(workspace):
             await clock.asked.wait()
             cancelled = await editor.command("outrider.cancel", {"turnId": started["turnId"]})
             assert cancelled["outcome"] == "cancelled"
-    await assert_replays(workspace.parent / editor.options["stateDir"])
+    await keep_sessions(workspace.parent / editor.options["stateDir"])
 
 
 async def test_a_model_that_the_task_names_is_alone(session):
@@ -259,4 +264,4 @@ async def test_a_script_is_not_asked_twice_but_falls_back(workspace):
     settings = {"fallbackModels": [other]}
     async with start_session("stock", workspace, broken, settings) as editor:
         assert (await editor.run("Hi"))["summary"] == "From the other."
-    await assert_replays(workspace.parent / editor.options["stateDir"])
+    await keep_sessions(workspace.parent / editor.options["stateDir"])

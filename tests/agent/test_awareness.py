@@ -5,7 +5,7 @@ import shlex
 import sys
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, result, results, step, types
+from scripting import DONE, FIX, KINDS, call, result, results, step, types
 
 from outrider.testing.scenario import scripted, start_session
 
@@ -21,7 +21,7 @@ def told(editor):
 
 
 def meanwhile(*acts):
-    """A person who does something at each question, and goes on."""
+    """A user who does something at each question, and goes on."""
     left = list(acts)
 
     def person(_question):
@@ -48,7 +48,7 @@ async def ended(editor, outcome):
 # --- being told ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", [*HONEST])
+@pytest.mark.parametrize("profile", [*KINDS])
 async def test_what_the_person_types_between_two_steps_is_told_once(profile, begin):
     new = "-    return hours * 3\n+    return hours * 4\n"
     turns = [step(READ), step(WAIT), {**step(WAIT | {"id": "again"}), **shows(new)}, DONE]
@@ -71,7 +71,7 @@ async def test_what_the_person_types_between_two_steps_is_told_once(profile, beg
 
 
 async def test_a_program_that_writes_a_closed_file_is_told(begin):
-    turns = [step(READ), step(WAIT), {**DONE, **shows("on the disk, by another program", "+# new")}]
+    turns = [step(READ), step(WAIT), {**DONE, **shows("on disk, by another program", "+# new")}]
     editor = await begin("stock", turns)
     path = editor.root / "tariff.py"
     editor.answers = meanwhile(lambda: path.write_text("# new\n" + path.read_text()))
@@ -98,8 +98,8 @@ async def test_a_file_that_is_deleted_and_comes_back_is_told_each_time(begin):
     turns = [
         step(READ),
         step(WAIT),
-        {**step(WAIT | {"id": "two"}), **shows("[tariff.py was deleted on the disk, by another program.]")},
-        {**DONE, **shows("[tariff.py was created on the disk, by another program since you last saw it:]")},
+        {**step(WAIT | {"id": "two"}), **shows("[tariff.py was deleted on disk, by another program.]")},
+        {**DONE, **shows("[tariff.py was created on disk, by another program since you last saw it:]")},
     ]
     editor = await begin("stock", turns)
     path = editor.root / "tariff.py"
@@ -137,7 +137,7 @@ async def test_own_edits_and_files_never_read_are_not_told(begin):
 
 
 async def test_a_long_change_is_not_told_in_full(begin):
-    turns = [step(READ), step(WAIT), {**DONE, **shows("too much to show: read it again", lacks=["line 77"])}]
+    turns = [step(READ), step(WAIT), {**DONE, **shows("too large to show: read it again", lacks=["line 77"])}]
     editor = await begin("stock", turns)
     path = editor.root / "tariff.py"
     editor.answers = meanwhile(lambda: path.write_text("".join(f"line {n}\n" for n in range(500))))
@@ -158,7 +158,7 @@ async def test_a_file_that_is_no_text_any_more_is_told(content, word, begin):
         step(READ),
         step(WAIT),
         step(WAIT | {"id": "two"}),
-        {**DONE, **shows("cannot be read any more", word)},
+        {**DONE, **shows("can no longer be read", word)},
     ]
     editor = await begin("stock", turns)
     editor.answers = meanwhile(lambda: (editor.root / "tariff.py").write_bytes(content))
@@ -186,7 +186,7 @@ async def test_an_undo_is_told_as_an_undo(begin):
         step(READ),
         step(FIX),
         DONE,
-        {**DONE, **shows("by an undo that the person asked for", "+    return hours * 3")},
+        {**DONE, **shows("by an undo that the user asked for", "+    return hours * 3")},
     ]
     editor = await begin("stock", turns, FULL)
     await editor.run("First.")
@@ -233,7 +233,7 @@ async def test_promise_4_an_edit_at_a_place_that_changed_meanwhile_is_refused(be
     assert (await editor.run("Go."))["outcome"] == "completed"
     status, content = results(editor)["fix"]
     assert status == "error"
-    assert "somebody else has changed this place" in content
+    assert "someone else changed this place" in content
     assert "     3\t    return hours * 3  # mine" in content
     assert editor.text("tariff.py").endswith("hours * 3  # mine\n")
     assert len(told(editor)) == 1
@@ -285,7 +285,7 @@ async def test_promise_4_lines_are_not_inserted_at_a_place_that_changed_meanwhil
     assert (await editor.run("Go."))["outcome"] == "completed"
     status, content = results(editor)["insert"]
     assert status == "error"
-    assert "tariff.py was not changed: somebody else has changed this place" in content
+    assert "tariff.py was not changed: someone else changed this place" in content
     assert "     2\t    # mine\n" in content
     assert "by the hour" not in editor.text("tariff.py")
 
@@ -351,7 +351,7 @@ async def test_promise_5_what_a_command_did_to_a_file_that_was_read_is_told_and_
     turns = [step(READ), step(REWRITE), {**DONE, **shows("by the command `", "+    return hours * 9")}]
     editor = await begin("stock", turns, FULL)
     assert (await editor.run("Go."))["outcome"] == "completed"
-    assert "it changed files that you know or that are open: tariff.py]" in results(editor)["run"][1]
+    assert "it changed files that you have read or that are open: tariff.py]" in results(editor)["run"][1]
     (event,) = editor.events_of("workspace.changed")
     assert (event["data"]["by"], event["data"]["callId"]) == ("command", "run")
     for _ in range(2):
@@ -401,7 +401,7 @@ async def test_promise_4_an_open_buffer_keeps_its_text_when_a_command_writes_its
     editor.open("tariff.py")
     editor.type("tariff.py", "# typed\n", at=(0, 0))
     await editor.run("Go.")
-    assert "on the disk whose open buffers still have their own text: tariff.py" in results(editor)["run"][1]
+    assert "on disk whose open buffers still show other text: tariff.py" in results(editor)["run"][1]
     assert editor.text("tariff.py").startswith("# typed\n")
     (event,) = editor.events_of("workspace.changed")
     assert event["data"]["unshown"] is True
@@ -439,8 +439,8 @@ async def test_a_binary_file_that_a_command_changed_is_named_and_not_undoable(be
     again = run("open('tariff.py','wb').write(bytes([0, 9, 9, 9]))", called="again")
     editor = await begin("stock", [step(READ), step(make), step(again), DONE], FULL)
     await editor.run("Go.")
-    assert "no undo can bring back tariff.py" in results(editor)["run"][1]
-    assert "no undo can bring back tariff.py" in results(editor)["again"][1]
+    assert "undo cannot restore tariff.py" in results(editor)["run"][1]
+    assert "undo cannot restore tariff.py" in results(editor)["again"][1]
     undone = await editor.command("outrider.undo", {})
     assert undone["undone"] == []
     # Each command for a reason of its own.

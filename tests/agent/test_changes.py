@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from scripting import DONE, HONEST, call, step
+from scripting import DONE, HONEST, KINDS, call, step
 
 from outrider.testing.scenario import scripted, start_session
 
@@ -31,8 +31,9 @@ def ten(workspace):
     return workspace / "ten.txt"
 
 
-@pytest.mark.parametrize("profile", HONEST)
-@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize(
+    ("profile", "is_open"), [*((one, True) for one in HONEST), *((one, False) for one in KINDS)]
+)
 async def test_hunks_come_and_go_one_by_one(profile, is_open, begin, ten):
     editor = await begin(profile, [step(*THREE), DONE], FULL)
     is_open = is_open and bool(editor.profile.capabilities.get("workspace", {}).get("applyEdit"))
@@ -442,7 +443,7 @@ async def test_a_file_that_was_made_anew_does_not_get_its_old_lines(begin, ten):
     assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
     assert {one["reason"] for one in undone["conflicts"]} == {
         "the file exists again",
-        "the file was made anew since",
+        "the file was created again since",
     }
 
 
@@ -456,7 +457,7 @@ async def test_a_line_that_was_taken_out_does_not_come_into_a_file_that_was_made
     ten.write_text("anew\n")
     undone = await editor.command("outrider.undo", {})
     assert (ten.read_text(), undone["undone"]) == ("anew\n", [])
-    assert undone["conflicts"][-1]["reason"] == "the file was made anew since"
+    assert undone["conflicts"][-1]["reason"] == "the file was created again since"
     ten.unlink()
     assert (await editor.command("outrider.undo", {}))["conflicts"] == []
     assert ten.read_text() == TEN

@@ -1,7 +1,7 @@
 """Tools that the client runs: answered, allowed, parked, asked again after a restart; never an invented result."""
 
 import pytest
-from scripting import DONE, HONEST, call, result, results, step, types
+from scripting import DONE, KINDS, call, result, results, step, types
 from well_formed import assert_well_formed
 
 from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Reply, Wrong
@@ -9,7 +9,7 @@ from outrider.testing.editor.connections import Stdio
 from outrider.testing.editor.profiles import BAD_TOOLS
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import client_tool, scripted, start_session
-from replayed import assert_replays
+from replayed import keep_sessions
 
 CITY = {"type": "string"}
 WEATHER = client_tool("weather", city=CITY)
@@ -23,7 +23,7 @@ LIVE = call("deploy", target="live", called="d_1")
 SOON = {"limits": {"askSeconds": 0.05}}
 LONG = {"limits": {"askSeconds": 60}}
 RANDOM = {"testing": {"ids": None}}
-GONE = "The client of now has not registered deploy, so that it cannot be run."
+GONE = "The current client does not provide deploy, so it cannot be run."
 
 
 async def refused(editor, **answer):
@@ -39,7 +39,7 @@ def data_of(editor, event_type):
 # --- what the client gives -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 @pytest.mark.parametrize("effect", ["read", "ask"])
 async def test_what_the_client_gives_reaches_the_model_under_its_own_id(profile, effect, begin):
     after = {"text": "Done.", "expect": {"messages_contain": ["sunny in Rome"]}}
@@ -182,7 +182,7 @@ async def test_without_a_yes_the_client_is_not_asked(answer, begin):
     assert outcome == ("completed" if answer == "Reject" else "needs_input")
     assert editor.tool_calls == []
     if answer == "Reject":
-        assert result(editor) == ("denied", "The person rejected this.")
+        assert result(editor) == ("denied", "The user rejected this.")
 
 
 async def test_a_grant_covers_the_identical_call_alone(begin):
@@ -229,7 +229,7 @@ async def test_nothing_hides_in_a_title(begin):
 # --- no answer -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_an_editor_that_knows_no_tools_parks_and_anybody_can_answer(profile, begin):
     editor = await begin(profile, [step(ROME), DONE], tools=TOOLS)
     waiting = await editor.run("Weather?")
@@ -338,7 +338,7 @@ async def test_a_parked_call_is_answered_in_a_document_but_not_while_the_client_
     editor.answer_tool(working, Dismiss())
     await editor.wait_turn(started["turnId"])
     assert editor.said[-1].text == (
-        "Outrider waits for you: “Tool weather”. The editor gave no result; code actions answer it."
+        "Outrider is waiting for you: “Tool weather”. The editor gave no result; code actions answer it."
     )
     offered = [action["title"] for action in await editor.code_actions("README.md")]
     assert [title for title in offered if "weather" in title] == [
@@ -393,7 +393,7 @@ class House:
 async def open_house(workspace):
     """Makes a house of its turns; its log must give the same when it is run again."""
     yield lambda turns: House(workspace, turns)
-    await assert_replays(workspace.parent / f"{workspace.name}.state")
+    await keep_sessions(workspace.parent / f"{workspace.name}.state")
 
 
 async def at_the_client(house, *, kill=False, **how):
@@ -449,7 +449,7 @@ async def test_a_tool_that_is_gone_after_a_restart_is_an_error_that_says_so(open
         assert (await editor.wait_turn(turn))["outcome"] == "completed"
         assert result(editor) == (
             "error",
-            f"{GONE} Whether the client of then did it is unknown.",
+            f"{GONE} It is unknown whether the previous client ran it.",
         )
         assert await refused(editor, id=before.id, answer="x") == "already_resolved"
         await house.checked(editor, session)
@@ -480,7 +480,9 @@ async def test_a_mode_that_is_narrower_now_holds_for_what_was_handed_over(mode, 
         assert (await editor.wait_turn(turn))["outcome"] == "completed"
         assert editor.tool_calls == []
         assert result(editor)[0] == status
-        assert result(editor)[1].endswith("The client was asked to do it before; whether it did is unknown.")
+        assert result(editor)[1].endswith(
+            "The client was asked to do it earlier; it is unknown whether it did."
+        )
         await house.checked(editor, session)
 
 

@@ -3,25 +3,25 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from outrider.agent.context_window.compaction import SUMMARY_HEAD, cut, own_summary, stand_in, state_of
-from outrider.agent.context_window.ladder import trimmed
-from outrider.agent.context_window.memory import Memory
-from outrider.agent.context_window.pruning import pruned, to_prune
-from outrider.models.dialects.complete import completed
-from outrider.ports.events import LoggedEvent
+from outrider.agent.context.compaction import SUMMARY_HEAD, cut, own_summary, stand_in, state_of
+from outrider.agent.context.fitting import trimmed
+from outrider.agent.context.pruning import pruned, to_prune
+from outrider.agent.state.memory import Memory
+from outrider.models.dialects.http_model import completed
+from outrider.ports.events import from_old_log
 from outrider.ports.model import Message, Part, ToolCall
 from outrider_protocol.events import PlanItem
 
 
 def conversation(shape):
-    """A conversation: for each step how many calls, how long their results, and whether the person says something."""
+    """A conversation: for each step how many calls, how long their results, and whether the user says something."""
     messages = [Message("system", "You are."), Message("user", "Task")]
     for number, (calls, length, says) in enumerate(shape):
         asked = tuple(ToolCall(f"c{number}_{one}", "read_file", '{"path": "a"}') for one in range(calls))
         messages.append(Message("assistant", f"Step {number}", asked))
         messages += [Message("tool", "x" * length, tool_call_id=call.id) for call in asked]
         if says:
-            messages.append(Message("user", f"The person says, while you work: {number}"))
+            messages.append(Message("user", f"The user says, while you work: {number}"))
     return messages
 
 
@@ -78,12 +78,12 @@ def test_a_summary_without_a_model_is_the_same_each_time_and_carries_the_one_bef
     first = own_summary(conversation([(1, 10, True), (2, 10, False)])[2:], 1000)
     assert first == own_summary(conversation([(1, 10, True), (2, 10, False)])[2:], 1000)
     second = own_summary([stand_in(first, {"Plan": "- [done] x"}), Message("assistant", "More")], 1000)
-    assert second == f"{first}\n- Said: More"
+    assert second == f"{first}\n- Assistant: More"
     assert len(own_summary(conversation([(3, 500, False)] * 50)[2:], 400)) <= 410
 
 
 def event(seq, kind, data):
-    return LoggedEvent(seq, "2026-01-01T00:00:00.000Z", "ses_1", "turn_1", kind, data)
+    return from_old_log(seq, "2026-01-01T00:00:00.000Z", "ses_1", "turn_1", kind, data)
 
 
 def test_what_the_session_knows_is_told_from_its_events():
@@ -108,8 +108,8 @@ def test_what_the_session_knows_is_told_from_its_events():
     assert told == {
         "Plan": "- [pending] First",
         "Files that were read or changed, the latest last": "- a.py: read\n- b.py: changed",
-        "What the person decided": "- Edit b.py: reject (no)",
-        "What the person said during this task": "- Be quick",
+        "What the user decided": "- Edit b.py: reject (no)",
+        "What the user said during this task": "- Be quick",
         "Instructions of folders": "Rule of src",
     }
     assert stand_in("Notes.", told).text.startswith(f"{SUMMARY_HEAD}\n\n# Summary\nNotes.\n\n# Plan\n")

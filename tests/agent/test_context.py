@@ -1,5 +1,6 @@
 """What of a conversation goes to the model: nothing that matters is lost, and the log says what was left out."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import pytest
 from scripting import DONE, FIX, call, step, types
 
 from models.test_forms import CHECKS, body_of
-from outrider.agent.context_window import fitting
-from outrider.agent.context_window.compaction import SUMMARY_HEAD
-from outrider.agent.context_window.pruning import OLD, STALE
-from outrider.models.dialects.complete import completed
+from outrider.agent.context import fitting
+from outrider.agent.context.compaction import SUMMARY_HEAD
+from outrider.agent.context.pruning import OLD, STALE
+from outrider.models.dialects.http_model import completed
+from outrider.ports.events import from_wire, messages_of
 from outrider.ports.model import Message
 from outrider.store.log import Store
 from outrider.testing.scenario import scripted
@@ -31,7 +33,11 @@ def of_type(editor, kind):
 
 async def sent(editor, purpose="main"):
     """The messages of each request of that purpose."""
-    requests = [data["messages"] for data in of_type(editor, "model.requested") if data["purpose"] == purpose]
+    requests = [
+        messages_of(from_wire(event), lambda seq: from_wire(editor.events[seq - 1]))
+        for event in editor.events_of("model.requested")
+        if event["data"]["purpose"] == purpose
+    ]
     store = await Store.open(Path(editor.options["stateDir"]))
     try:
         blobs = await store.blobs({digest for messages in requests for digest in messages})
@@ -120,8 +126,8 @@ async def test_a_session_that_is_compacted_at_every_step_comes_to_the_same_end(w
 
 
 @pytest.fixture
-def compacted_always(monkeypatch):
-    """Cuts the conversation before each request, so that only the last step stays; the replay at the end does too."""
+def compacted_always(monkeypatch, replayed_at_once):
+    """Cuts the conversation before each request, so that only the last step stays."""
     monkeypatch.setattr(fitting, "COMPACT_AT", 0.0)
     monkeypatch.setattr(fitting, "RECENT", 0.0)
 
@@ -145,7 +151,7 @@ async def test_compacted_before_every_single_step_nothing_that_the_session_knows
         "- src/x.py: read": 2,
         "# Instructions of folders\nInstructions for the files in src, from src/AGENTS.md:\nRule of src.": 3,
         "- tariff.py: changed": 6,
-        "# What the person decided\n- ": 6,
+        "# What the user decided\n- ": 6,
         "- new.txt: changed": 10,
     }
     for number, messages in enumerate(requests):
@@ -386,7 +392,7 @@ async def test_a_step_that_is_too_long_by_itself_goes_into_the_summary(window, b
 @pytest.mark.parametrize(
     ("answer", "nudge", "reason"),
     [
-        ({"text": "", "reasoning": "Hm."}, "held only reasoning", "only_reasoning"),
+        ({"text": "", "reasoning": "Hm."}, "contained only reasoning", "only_reasoning"),
         ({"text": " "}, "was empty", "empty_responses"),
         ({"text": "And so", "finish_reason": "length"}, "was cut off", "repeated_answers"),
     ],
@@ -402,3 +408,16 @@ async def test_an_answer_that_is_none_is_handled_by_its_rule_three_times_at_most
     assert all(message.text.strip() for message in completed(second))
     if reason == "repeated_answers":
         assert "same as the one before" in (await sent(editor))[2][-1].text
+
+
+async def test_a_log_grows_linearly_with_its_steps(begin, workspace):
+    """Each request names only what came since the one before: 10 steps later none of them is longer."""
+    for number in range(20):
+        (workspace / f"part_{number:02}.py").write_text(f"NUMBER = {number:02}\n")
+    turns = [read(f"part_{number:02}.py", f"c{number}") for number in range(20)]
+    editor = await begin("stock", [*turns, DONE])
+    await editor.run("Read all parts.")
+    sizes = [len(json.dumps(data)) for data in of_type(editor, "model.requested")]
+    assert len(sizes) == 21
+    assert max(sizes[11:]) <= max(sizes[1:11]) + 2, "a longer seq may take a digit more"
+    assert all(len(data["messages"]["added"]) == 2 for data in of_type(editor, "model.requested")[1:])

@@ -2,9 +2,9 @@
 
 import time
 
-from outrider.agent.context_window.counting import FEWEST_PER_BYTE, MOST_PER_BYTE, Counter
-from outrider.agent.context_window.memory import Touch
-from outrider.agent.context_window.pruning import stale_reads
+from outrider.agent.context.pruning import stale_reads
+from outrider.agent.context.tokens import FEWEST_PER_BYTE, MOST_PER_BYTE, Counter
+from outrider.agent.state.memory import Touch
 from outrider.ports.model import Message, Tokens, ToolCall
 
 

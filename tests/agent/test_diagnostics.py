@@ -76,7 +76,7 @@ REASONS = {
     "never-answers-diagnostics": "it did not answer in time",
     "answers-diagnostics-garbage": "its answer cannot be used",
     "answers-diagnostics-error": "its answer cannot be used",
-    "has-no-diagnostics": "it cannot be asked",
+    "has-no-diagnostics": "it does not support this",
 }
 
 
@@ -84,7 +84,7 @@ REASONS = {
 async def test_what_is_no_answer_is_never_taken_for_no_problems(profile, begin, monkeypatch):
     monkeypatch.setattr("outrider.lsp.editor.DIAGNOSTICS_SECONDS", 0.2)
     editor = await begin(profile, [step(LOOK), DONE])
-    said = f"The editor does not tell its diagnostics: {REASONS[profile]}. Nothing is known of them."
+    said = f"Could not get diagnostics from the editor: {REASONS[profile]}."
     assert await looked(editor) == ("error", said)
 
 
@@ -141,7 +141,7 @@ async def test_what_is_told_is_bounded(begin):
     assert status == "ok"
     assert len(lines) == 201
     assert len(lines[0]) < 450
-    assert lines[-1] == "[100 more, the least severe ones; name a path to see those of a file]"
+    assert lines[-1] == "[100 more, less severe; pass a path to see one file]"
 
 
 async def test_what_is_outside_is_left_out_and_of_what_is_shut_only_the_path_is_told(begin, workspace):
@@ -160,7 +160,7 @@ async def test_what_is_outside_is_left_out_and_of_what_is_shut_only_the_path_is_
     assert "TOKEN" not in content
     assert "outside" not in content
     assert "our own" not in content
-    assert "[.env has problems, but is shut; name its path, and the person decides]" in content
+    assert "[.env has problems but is a secret file; pass its path to ask the user]" in content
 
 
 async def test_a_file_that_is_shut_is_asked_about(begin, workspace):

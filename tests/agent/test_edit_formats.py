@@ -30,7 +30,7 @@ QUICK = [str(one) for one in BAD_EDITS + MOVING if one.edit_fault != "never_answ
 
 
 def texts(editor):
-    """What there is on the disk, scripts aside."""
+    """What there is on disk, scripts aside."""
     return {
         str(path.relative_to(editor.root)): path.read_text()
         for path in sorted(editor.root.rglob("*"))
@@ -80,7 +80,7 @@ async def test_several_edits_are_one_change_one_question_and_one_undo(begin):
         ({"edits": [{"old": "* 3", "new": "* 2"}, {"old": "q", "new": "r"}]}, "edits[1]: old was not found."),
         (
             {"edits": [{"old": "* 3", "new": "* 2"}, {"old": "* 2", "new": "r"}]},
-            "overlaps what edits[0] puts in",
+            "overlaps what edits[0] inserts",
         ),
         ({"edits": []}, "edits is empty"),
         ({"edits": [{"old": "", "new": "x"}]}, "old is empty"),
@@ -106,7 +106,7 @@ async def test_the_result_says_how_a_text_was_found(begin):
     assert status == "ok"
     assert content == (
         "Edited tariff.py.\n"
-        "Note: old was found apart from its indentation, which the new text got too, at line 3."
+        "Note: old was found apart from its indentation, which was applied to the new text too, at line 3."
     )
     assert editor.disk("tariff.py").endswith("    if hours:\n        return 2 * hours\n")
 
@@ -153,7 +153,7 @@ async def test_a_line_beyond_the_end_is_refused(begin):
         "stock", [step(call("insert_lines", path="tariff.py", after_line=4, text="x")), DONE], FULL
     )
     await editor.run("Go.")
-    assert result(editor) == ("error", "tariff.py: after_line 4 is beyond the last line, which is 3")
+    assert result(editor) == ("error", "tariff.py: after_line 4 is after the last line, which is 3")
 
 
 # --- patches -------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ async def test_what_does_not_fit_refuses_the_whole_with_all_reasons(begin):
     assert content.split("\n")[0] == "The patch does not fit, and nothing was changed:"
     for reason in (
         "tariff.py: the hunk was not found. The nearest lines now:\n     3\t    return hours * 3\n",
-        "README.md exists already, so it cannot be added",
+        "README.md already exists, so it cannot be added",
         "gone.py does not exist",
         "README.md is in the patch twice",
     ):
@@ -307,7 +307,7 @@ async def test_a_patch_that_cannot_be_read_says_where(begin):
     status, content = result(editor)
     assert status == "error"
     assert content == (
-        "The patch cannot be read: line 2 of the patch: here begins a file, with '*** Add File:', "
+        "The patch is invalid: line 2 of the patch: a file must begin here, with '*** Add File:', "
         "'*** Update File:' or '*** Delete File:', not with 'nonsense'. Nothing was changed."
     )
 
@@ -365,7 +365,7 @@ async def test_promise_4_a_hostile_editor_gets_all_of_a_patch_or_nothing(profile
     assert is_there == {status == "ok"}, content
     if status != "ok":
         assert "Nothing was changed." in content
-        assert "Taken back again: README.md, notes/new.txt." in content or content.startswith("Refused: ")
+        assert "Reverted: README.md, notes/new.txt." in content or content.startswith("Refused: ")
     typed = editor.profile.types_before_edit
     if typed is not None:
         assert editor.text("tariff.py").startswith(typed)
@@ -387,7 +387,7 @@ def while_an_edit_is_on_its_way(editor, happens):
     [
         (
             "# Mine\n\nCounts what parking costs.\n",
-            "Edited README.md. (somebody changed the same place since)",
+            "Edited README.md. (someone changed the same place since)",
         ),
         ("# Tariffs\n\nMine, all of it.\n", None),
         (None, "Edited README.md. (README.md does not exist)"),
@@ -402,8 +402,8 @@ async def test_what_somebody_wrote_meanwhile_is_kept_when_a_patch_is_taken_back(
     status, content = result(editor)
     assert status == "error"
     if left is not None:
-        assert f"\nStill in place, because it could not be taken back: {left}" in content
-        assert "\nTaken back again: notes/new.txt." in content
+        assert f"\nStill in place, because it could not be reverted: {left}" in content
+        assert "\nReverted: notes/new.txt." in content
         assert "Nothing was changed" not in content
         assert (readme.read_text() if readme.exists() else None) == mine
     else:
@@ -425,10 +425,7 @@ async def test_a_file_that_is_in_the_way_takes_everything_back(begin, workspace)
     await editor.run("Go.", seconds=30)
     status, content = result(editor)
     assert status == "error"
-    assert (
-        "\nTaken back again: README.md, moved.md, tests/test_tariff.py, made.txt.\nNothing was changed."
-        in content
-    )
+    assert "\nReverted: README.md, moved.md, tests/test_tariff.py, made.txt.\nNothing was changed." in content
     after = {path.name: path.read_bytes() for path in workspace.rglob("*") if path.is_file()}
     assert {name: after.get(name) for name in before} == before
     assert not {"moved.md", "made.txt"} & set(after)

@@ -6,7 +6,7 @@ import pytest
 from scripting import DONE, call, results, step
 
 from outrider.testing.scenario import scripted
-from outrider.workspace.editing import Editing
+from outrider.workspace.edits.apply import Editing
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))

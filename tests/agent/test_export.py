@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripting import DONE, FIX, call, step
 
-from outrider.agent.export import redacted
-from outrider.permissions.redaction import Private
+from outrider.agent.service.export import redacted
+from outrider.permissions.secrets.redaction import Private
 from outrider.ports.events import LoggedEvent
+from outrider.ports.events import messages_of as named_messages
 from outrider.ports.model import Message, ProviderData, ToolCall
 from outrider.store.exported import contents_named, encode_content, hash_of, parse_export
 from outrider.testing.editor.wire_client import RpcError
@@ -29,7 +30,7 @@ def whole(exported):
     """The export as the file would give it back, checked in every way."""
     export = parse_export(json.dumps(exported).encode())
     assert isinstance(export, Export), export
-    named = {one.hash for event in export.events for one in contents_named(event.type, event.data)}
+    named = {one.hash for event in export.events for one in contents_named(event)}
     assert named == set(export.contents)
     return export
 
@@ -37,7 +38,10 @@ def whole(exported):
 def messages_of(export):
     """The conversation of the last request."""
     (*_, last) = (event for event in export.events if event.type == "model.requested")
-    return [Message.decode(encode_content(export.contents[digest])) for digest in last.data["messages"]]
+    return [
+        Message.decode(encode_content(export.contents[digest]))
+        for digest in named_messages(last, lambda seq: export.events[seq - 1])
+    ]
 
 
 async def test_an_export_is_the_log_and_every_content_it_names(begin, workspace):
@@ -224,11 +228,7 @@ def test_whatever_is_in_a_session_its_export_is_clean_and_of_one_piece(steps):
             LoggedEvent(e.seq, e.ts, e.session_id, e.turn_id, e.type, json.loads(json.dumps(e.data)))
             for e in first.events
         ],
-        {
-            (one.hash, one.kind): first.contents[one.hash]
-            for e in first.events
-            for one in contents_named(e.type, e.data)
-        },
+        {(one.hash, one.kind): first.contents[one.hash] for e in first.events for one in contents_named(e)},
         HERE,
         "0",
     )

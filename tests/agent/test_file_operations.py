@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from scripting import DONE, HONEST, call, result, results, step
+from scripting import DONE, HONEST, KINDS, call, result, results, step
 
 from outrider.testing.editor.profiles import NEOVIM, PROFILES, VSCODE
 from outrider.testing.scenario import scripted, start_session
 from outrider.tools.unsaved import OWN_UNSAVED, UNSAVED
-from outrider.workspace import disk
-from outrider.workspace.disk import DiskProblem
+from outrider.workspace.disk import disk
+from outrider.workspace.disk.disk import DiskProblem
 
 FULL = {"permissionMode": "full"}
 DELETE = call("delete_file", path="tariff.py", called="delete")
@@ -80,7 +80,7 @@ async def test_promise_5_the_rename_of_an_open_file_comes_back_and_goes_again(pr
     assert editor.events_of("workspace.changed") == []
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 @pytest.mark.parametrize("text", ["\ufeffone\r\ntwo\r\n", "\ufeffone\n", "one\r\ntwo\r\n", "no end"])
 async def test_promise_5_a_deleted_open_file_comes_back_to_the_byte(profile, text, begin, workspace):
     (workspace / "exact.txt").write_bytes(text.encode())
@@ -164,7 +164,7 @@ async def test_promise_4_a_patch_that_moves_unsaved_text_is_refused_before_anybo
 
 
 @pytest.mark.parametrize("typed", ["", "# mine\n"], ids=["clean", "typed"])
-@pytest.mark.parametrize("profile", [one for one in HONEST if one not in BY_EDITOR["delete"]])
+@pytest.mark.parametrize("profile", [one for one in KINDS if one not in BY_EDITOR["delete"]])
 async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
     profile, typed, begin, workspace
 ):
@@ -178,7 +178,7 @@ async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
     assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
     assert editor.disk("tariff.py") == PRICE
     assert editor.text("tariff.py") == f"{typed}{PRICE}"
-    assert any("What the editor shows of it is unsaved" in one.text for one in editor.said) == bool(typed)
+    assert any("the open buffer has unsaved changes" in one.text for one in editor.said) == bool(typed)
     redone = await editor.command("outrider.redo", {})
     assert [one["reason"].split(";")[0] for one in redone["conflicts"]] == (
         ["the file was changed since, so it is not deleted"] if typed else []
@@ -188,7 +188,7 @@ async def test_what_is_typed_into_the_document_of_a_deleted_file_is_the_persons(
 
 @pytest.mark.parametrize("typed", ["", "# mine\n"], ids=["clean", "typed"])
 @pytest.mark.parametrize("wanted", [DELETE, RENAME], ids=["delete", "rename"])
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_promise_5_a_file_whose_document_is_left_comes_back_after_a_restart(
     profile, wanted, typed, workspace
 ):
@@ -206,6 +206,11 @@ async def test_promise_5_a_file_whose_document_is_left_comes_back_after_a_restar
             if typed:
                 editor.type("tariff.py", typed, at=(0, 0))
         undone = await editor.command("outrider.undo", {})
+        if is_left and typed and wanted is RENAME:
+            # Saving what was typed would overwrite what the file has by then.
+            assert (undone["undone"], [one["path"] for one in undone["conflicts"]]) == ([], ["src/price.py"])
+            assert editor.text("tariff.py") == f"{typed}{PRICE}"
+            return
         assert [(one["path"], one["hunks"]) for one in undone["undone"]] == [("tariff.py", 1)]
         assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
         assert editor.disk("tariff.py") == PRICE
@@ -256,7 +261,7 @@ async def test_what_is_typed_while_the_file_goes_is_left_and_told(wanted, begin,
 
     assert not (workspace / "tariff.py").exists()
     assert results(editor)[name][0] == "ok"
-    assert "What they wrote is unsaved, in the open buffer of tariff.py." in results(editor)[name][1]
+    assert "Their text is unsaved, in the open buffer of tariff.py." in results(editor)[name][1]
     assert "# mine" in results(editor)["read"][1]
     assert any(one.shown and "tariff.py was " in one.text and "unsaved" in one.text for one in editor.said)
     assert editor.text("tariff.py") == f"# mine\n{PRICE}"
@@ -336,7 +341,7 @@ async def test_promise_5_a_file_that_a_command_replaced_comes_back_with_its_mode
     await editor.command("outrider.redo", {})
     path.chmod(0o400)
     await editor.command("outrider.undo", {})
-    assert path.stat().st_mode & 0o777 == 0o400, "what the person set since stays"
+    assert path.stat().st_mode & 0o777 == 0o400, "what the user set since stays"
 
 
 # --- folders -------------------------------------------------------------------------------------------------
@@ -352,7 +357,7 @@ def tree(workspace):
     return workspace
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 @pytest.mark.parametrize("is_open", [False, True])
 async def test_promise_5_a_folder_goes_as_one_and_comes_back(profile, is_open, begin, tree):
     editor = await begin(profile, [step(call("delete_file", path="src")), DONE], FULL)
@@ -460,10 +465,10 @@ async def test_promise_2_a_file_that_comes_into_the_folder_is_asked_about(begin,
 REFUSED = {
     "binary": "src/image.png is binary",
     "link": "src/link is a link",
-    "many": "it holds more than 200 files",
+    "many": "it contains more than 200 files",
     "unsaved": "src/a.py is open with unsaved changes",
-    "empty": "it holds no files",
-    "workspace": "it is, or holds, a folder of the workspace",
+    "empty": "it contains no files",
+    "workspace": "it is or contains a workspace folder",
 }
 
 
@@ -497,10 +502,10 @@ async def test_a_folder_that_could_not_be_brought_back_is_refused(what, tool, be
 @pytest.mark.parametrize(
     ("to", "told"),
     [
-        ("README.md", "README.md exists already."),
-        ("readme.md", "readme.md differs from README.md, which exists already, only in case"),
-        ("tests", "tests exists already."),
-        ("Tests", "Tests differs from tests, which exists already, only in case"),
+        ("README.md", "README.md already exists."),
+        ("readme.md", "readme.md differs from README.md, which already exists, only in case"),
+        ("tests", "tests already exists."),
+        ("Tests", "Tests differs from tests, which already exists, only in case"),
     ],
 )
 @pytest.mark.parametrize("source", ["tariff.py", "src"])
@@ -511,7 +516,7 @@ async def test_a_rename_onto_what_exists_is_refused(to, told, source, begin, tre
     assert (status, told in content) == ("error", True), content
 
 
-GONE = "gone is a link to what does not exist; nothing is made through it"
+GONE = "gone is a link to a missing file; nothing is created through links"
 
 
 @pytest.mark.parametrize(
@@ -519,13 +524,13 @@ GONE = "gone is a link to what does not exist; nothing is made through it"
     [
         (
             call("write_file", path="dangling.txt", content="x\n"),
-            "dangling.txt is a link to what does not exist",
+            "dangling.txt is a link to a missing file",
         ),
         (
             call("apply_patch", patch="*** Begin Patch\n*** Add File: dangling.txt\n+x\n*** End Patch\n"),
-            "dangling.txt is a link to what does not exist",
+            "dangling.txt is a link to a missing file",
         ),
-        (call("rename_file", **{"from": "tariff.py", "to": "dangling.txt"}), "dangling.txt exists already"),
+        (call("rename_file", **{"from": "tariff.py", "to": "dangling.txt"}), "dangling.txt already exists"),
         (call("write_file", path="gone/x.txt", content="x\n"), GONE),
         (call("write_file", path="gone/deep/x.txt", content="x\n"), GONE),
         (call("apply_patch", patch="*** Begin Patch\n*** Add File: gone/x.txt\n+x\n*** End Patch\n"), GONE),
@@ -541,12 +546,15 @@ GONE = "gone is a link to what does not exist; nothing is made through it"
         ),
         (call("rename_file", **{"from": "tariff.py", "to": "gone/x.py"}), GONE),
         (call("rename_file", **{"from": "tests", "to": "gone/tests"}), GONE),
-        (call("delete_file", path="dangling.txt"), "dangling.txt is a link; neither it nor"),
-        (call("delete_file", path="link.py"), "link.py is a link; neither it nor"),
-        (call("rename_file", **{"from": "link.py", "to": "new.py"}), "link.py is a link; neither it nor"),
+        (call("delete_file", path="dangling.txt"), "dangling.txt is a link; links are not followed"),
+        (call("delete_file", path="link.py"), "link.py is a link; links are not followed"),
+        (
+            call("rename_file", **{"from": "link.py", "to": "new.py"}),
+            "link.py is a link; links are not followed",
+        ),
         (
             call("apply_patch", patch="*** Begin Patch\n*** Delete File: link.py\n*** End Patch\n"),
-            "link.py is a link; neither it nor",
+            "link.py is a link; links are not followed",
         ),
     ],
 )
@@ -567,7 +575,7 @@ async def test_a_folder_is_not_moved_into_itself(begin, tree):
     move = call("rename_file", **{"from": "src", "to": "src/deep/src"})
     editor = await begin("stock", [step(move), DONE], FULL)
     await editor.run("Go.")
-    assert result(editor) == ("error", "src/deep/src lies in src, so that one cannot be moved there.")
+    assert result(editor) == ("error", "src/deep/src lies in src, so it cannot be moved there.")
 
 
 async def test_a_rename_that_changes_only_case_is_possible(begin, workspace):
@@ -589,7 +597,7 @@ async def test_a_folder_half_of_which_cannot_go_stays_whole(begin, tree, monkeyp
     await editor.run("Go.")
     status, content = result(editor)
     assert status == "error"
-    assert "Taken back again: src/a.py." in content
+    assert "Reverted: src/a.py." in content
     assert files_below(tree / "src") == ["a.py", "deep", "deep/b.sh", "deep/empty", "none.txt"]
 
 

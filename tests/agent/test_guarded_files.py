@@ -25,7 +25,7 @@ async def test_a_file_with_secrets_is_read_only_with_a_yes(mode, begin, secret):
     await editor.run("Go.")
     assert result(editor)[0] == "denied"
     (question,) = editor.questions
-    assert "\nCareful: .env is shut: files of that name hold secrets" in question.message
+    assert "\nCareful: .env is a secret file: files with that name hold secrets" in question.message
     assert KEY.strip() not in json.dumps([editor.events, editor.messages and question.message])
 
 
@@ -72,7 +72,7 @@ async def test_an_edit_tells_nothing_of_a_file_that_was_not_read(begin, secret):
     await editor.run("Go.")
     for status, content in results(editor).values():
         assert status == "error"
-        assert ".env is shut" in content
+        assert ".env is a secret file" in content
         assert "9f2c" not in content
 
 
@@ -146,7 +146,7 @@ async def test_a_command_that_names_it_is_no_way_around_it(mode, command, begin,
     )  # fmt: skip
     await editor.run("Go.")
     (question,) = editor.questions
-    assert "is shut: " in question.message
+    assert "is a secret file: " in question.message
     assert "Always allow…" not in question.titles
     assert [status for status, _ in results(editor).values()] == ["ok", "ok"]
 
@@ -158,7 +158,7 @@ async def test_a_command_that_only_reads_does_not_come_to_it_unasked(command, be
     editor = await begin("stock", [step(run), DONE], {"permissionMode": "auto-edit"}, answers=["Reject"])
     await editor.run("Go.")
     assert results(editor)["run"][0] == "denied"
-    assert ".env, which is shut: files of that name hold secrets" in editor.questions[0].message
+    assert ".env, which is a secret file: files with that name hold secrets" in editor.questions[0].message
 
 
 async def test_what_git_shows_of_a_file_that_is_gone_wants_a_yes(begin, workspace):
@@ -176,11 +176,14 @@ async def test_what_git_shows_of_a_file_that_is_gone_wants_a_yes(begin, workspac
     ):
         git(*step_of_git)
     whole = call("run_command", command="git log -p", called="whole")
-    plain = call("run_command", command="git log --oneline", called="plain")
+    texts = call("run_command", command="git log -p --text", called="texts")
     editor = await begin(
-        "stock", [step(whole), step(plain), DONE], {"permissionMode": "full"}, answers=["Reject"]
+        "stock", [step(whole), step(texts), DONE], {"permissionMode": "full"}, answers=["Reject"]
     )
     await editor.run("Go.")
-    assert [status for status, _ in results(editor).values()] == ["denied", "ok"]
+    (shown, denied) = results(editor).values()
+    assert (shown[0], denied[0]) == ("ok", "denied")
+    assert "Binary files" in shown[1]
+    assert KEY.partition("=")[2].strip() not in shown[1]
     (question,) = editor.questions
-    assert "git may show .env, which is shut" in question.message
+    assert "--text makes git show every file as text" in question.message

@@ -1,11 +1,11 @@
-"""What a person is asked holds no sign that a terminal acts on, that cannot be seen, or that turns the writing around."""
+"""What a user is asked holds no sign that a terminal acts on, that cannot be seen, or that turns the writing around."""
 
 import re
 
 import pytest
 from scripting import DONE, call, step
 
-from outrider.ports.visible import spelled_out, visible
+from outrider.ports.text import spelled_out, visible
 from outrider.testing.editor.answers import Never
 
 HIDING = "\x1b[2J\u202e\u200b\x9b\u3164\U000e0041é\u200dé\ufe0f\ufe0f"

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from outrider.agent.context_window.pruning import (
-    MOST_IMAGE_BYTES,
-    MOST_IMAGES,
-    too_many_images,
-    without_images,
-)
+from outrider.agent.context.pruning import MOST_IMAGE_BYTES, MOST_IMAGES, too_many_images, without_images
 from outrider.ports.model import Image, Message
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import parse_export
@@ -20,7 +15,7 @@ from outrider.workspace.images import BYTES_LIMIT
 from outrider_protocol.export import Export
 from pictures import gif, jpeg, png
 from provider_server import IN_DIALECT, ProviderServer, Said, fails, tells
-from replayed import assert_replays
+from replayed import keep_sessions
 
 KINDS = sorted(IN_DIALECT)
 LOGO = png(640, 480)
@@ -57,7 +52,7 @@ async def look(start, server, kind, *turns, prompt="Look", **how):
     async with start(kind, **how) as editor:
         ended = await editor.run(prompt, **({"context": context} if context else {}))
         assert ended["outcome"] == "completed", ended
-    await assert_replays(Path(editor.options["stateDir"]))
+    await keep_sessions(Path(editor.options["stateDir"]))
     return editor
 
 
@@ -143,7 +138,7 @@ async def test_a_model_that_takes_none_is_told_so(kind, start, server):
     found = results(editor)["call_a"]
     assert (found["status"], found["content"]) == (
         "error",
-        f"{SAID[:-1]}; it is not shown: this model takes no images]",
+        f"{SAID[:-1]}; not attached: this model does not support images]",
     )
     assert "images" not in found
     assert shown(kind, server.bodies[1]) == []
@@ -161,7 +156,7 @@ async def test_images_come_with_a_task(kind, start, server, workspace):
 async def test_a_model_that_takes_none_is_told_of_those_of_a_task(start, server, workspace):
     uri = (workspace / "logo.png").as_uri()
     await look(start, server, "openai-chat", Said("?"), models={}, context={"documents": [uri]})
-    assert "[logo.png: this model takes no images]" in server.bodies[0]["messages"][-1]["content"]
+    assert "[logo.png: this model does not support images]" in server.bodies[0]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -192,7 +187,7 @@ async def test_a_form_that_a_provider_does_not_take_is_said(start, server, works
     (workspace / "logo.png").write_bytes(gif())
     await look(start, server, "gemini")
     assert shown("gemini", server.bodies[1]) == []
-    assert "logo.png: this provider takes no image/gif" in server.received[1].body.decode()
+    assert "logo.png: this provider does not support image/gif" in server.received[1].body.decode()
 
 
 async def test_what_an_image_is_is_told_by_its_bytes(start, server, workspace):
@@ -201,7 +196,7 @@ async def test_what_an_image_is_is_told_by_its_bytes(start, server, workspace):
     reads = [*LOOKS[:1], ("call_b", "read_file", {"path": "other.png"})]
     editor = await look(start, server, "openai-chat", Said(calls=reads), Said("A logo."))
     assert "image/jpeg, 10 × 20 pixels" in results(editor)["call_a"]["content"]
-    assert results(editor)["call_b"]["content"] == "other.png is binary: it holds NUL characters"
+    assert results(editor)["call_b"]["content"] == "other.png is binary: it contains NUL characters"
     assert [one[1] for one in shown("openai-chat", server.bodies[1])] == ["image/jpeg"]
 
 
@@ -221,11 +216,11 @@ async def test_an_image_that_is_refused_is_left_out_and_the_request_made_again(s
     async with start("anthropic") as editor:
         ended = await editor.run("Look")
         assert ended["summary"] == "No logo."
-    await assert_replays(Path(editor.options["stateDir"]))
+    await keep_sessions(Path(editor.options["stateDir"]))
     (again,) = editor.events_of("model.retried")
     assert again["data"]["reason"] == "no_images"
     assert [len(shown("anthropic", body)) for body in server.bodies] == [0, 1, 0]
-    assert "[logo.png: this model takes no images]" in server.received[2].body.decode()
+    assert "[logo.png: this model does not support images]" in server.received[2].body.decode()
 
 
 async def test_a_request_with_images_goes_to_a_model_that_takes_them(start, server):
@@ -261,7 +256,7 @@ async def test_a_model_that_takes_none_gets_a_conversation_with_images(start, se
         await editor.run("Look")
         await editor.run("Again", sessionId=editor.session_id, model="local/blind")
     assert shown("openai-chat", server.bodies[2]) == []
-    assert "[logo.png: this model takes no images]" in server.received[2].body.decode()
+    assert "[logo.png: this model does not support images]" in server.received[2].body.decode()
 
 
 async def test_an_export_leaves_images_out_and_says_so(start, server, workspace):

@@ -4,7 +4,7 @@ import pytest
 from scripting import DONE, call, step
 from test_context import of_type, read, sent
 
-from outrider.agent.instruction_files import NAMES, folder_of
+from outrider.agent.context.instruction_files import NAMES, folder_of
 
 
 def say(workspace, **told):

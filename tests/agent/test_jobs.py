@@ -19,11 +19,17 @@ def job(command, *, called="start", **more):
 
 
 def named(marker):
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(marker in word for word in process.info["cmdline"] or ())
-    ]
+    return [process for process in psutil.process_iter() if any(marker in word for word in words(process))]
+
+
+def words(process):
+    """The command line of a process. While it is being executed it has none: a start is told before the system knows it."""
+    try:
+        while not (found := process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE and process.exe():
+            pass
+    except psutil.Error:  # it is gone, or somebody else's
+        return []
+    return found
 
 
 async def until(true):
@@ -54,19 +60,20 @@ async def test_a_job_is_started_read_and_waited_for(begin):
 
 
 async def test_a_job_needs_a_yes_like_any_command(begin):
-    turns = [step(job("sleep 1000")), DONE]
+    turns = [step(job("/bin/sleep 1000")), DONE]
     editor = await begin("stock", turns, {**COUNTED, "permissionMode": "ask"}, answers=["Reject"])
     await editor.run("Go.")
     question = editor.questions[0]
     assert question.message.startswith(
-        "Run: sleep 1000\nIn the background, in the workspace folder, for 3600 s"
+        "Start `/bin/sleep 1000` as a background job in the workspace, without a sandbox.\n"
+        "In the background, in the workspace folder, for 3600 s"
     )
     assert result(editor)[0] == "denied"
     assert "job.started" not in types(editor)
 
 
 async def test_a_grant_for_a_command_is_none_for_a_job(begin):
-    turns = [step(call("run_command", command="true", called="run")), step(job("true")), DONE]
+    turns = [step(call("run_command", command="/bin/true", called="run")), step(job("/bin/true")), DONE]
     answers = ["Allow for this session", "Reject"]
     editor = await begin("stock", turns, {**COUNTED, "permissionMode": "ask"}, answers=answers)
     await editor.run("Go.")
@@ -89,12 +96,12 @@ async def test_a_turn_that_finishes_leaves_its_jobs_and_names_them(begin, worksp
     ]
     second = await editor.run("End it.", sessionId=editor.session_id)
     assert second["summary"] == "Done."
-    assert result(editor, 1) == ("ok", "[job_1: ended, with all it had started]")
+    assert result(editor, 1) == ("ok", "[job_1: ended, with everything it started]")
     assert not named(str(workspace))
 
 
 async def test_ending_an_own_job_is_not_asked(begin):
-    turns = [step(job("sleep 1000")), step(call("kill_job", job="job_1", called="kill")), DONE]
+    turns = [step(job("/bin/sleep 1000")), step(call("kill_job", job="job_1", called="kill")), DONE]
     editor = await begin("stock", turns, {**COUNTED, "permissionMode": "ask"}, answers=["Allow once"])
     await editor.run("Go.")
     assert results(editor)["kill"][0] == "ok"
@@ -198,7 +205,7 @@ async def test_too_many_jobs_and_unknown_ones(begin):
     await editor.run("Go.")
     assert [results(editor)[f"j{number}"][0] for number in range(9)] == ["ok"] * 8 + ["error"]
     assert "8 jobs are running already" in results(editor)["j8"][1]
-    assert results(editor)["none"][1].startswith("there is no job 'job_99' here. There are: job_1, job_2")
+    assert results(editor)["none"][1].startswith("there is no job 'job_99' here. Available: job_1, job_2")
 
 
 async def test_a_person_reads_waits_for_and_ends_jobs(begin):

@@ -40,7 +40,7 @@ async def test_an_undo_does_not_follow_a_link_out_of_the_workspace(begin, worksp
     (workspace / "d").symlink_to(outside)
     result = await editor.command("outrider.undo", {})
     assert [one["reason"] for one in result["notUndoable"]] == [
-        "a link on its path leads out of the workspace"
+        "a link in its path leads outside the workspace"
     ]
     assert (outside / "a.txt").read_text() == "new\n"
 

@@ -43,7 +43,7 @@ async def test_tasks_of_a_busy_session_wait_in_order(begin):
 
 
 async def test_steering_reaches_the_model_with_the_next_request_and_once(begin):
-    says = "The person says, while you work: "
+    says = "The user says, while you work: "
     turns = [
         step(call("ask_user", question="?", options=["x"])),
         {**step(READ), "expect": {"last_message_contains": says + "Be short.", "messages_lack": "forget"}},
@@ -220,7 +220,7 @@ BAD = {
     "wrong type": (call("read_file", path=3), "path: Input should be a valid string"),
     "unknown key": (call("read_file", path="a", mode="r"), "mode: Extra inputs are not permitted"),
     "near": (call("reed_file", path="a"), "There is no tool 'reed_file'. Did you mean read_file or"),
-    "far": (call("frobnicate"), "There is no tool 'frobnicate'. There are: read_file, list_files"),
+    "far": (call("frobnicate"), "There is no tool 'frobnicate'. Available: read_file, list_files"),
     "no name": (call(""), "There is no tool ''."),
 }
 

@@ -6,6 +6,8 @@ import sys
 import pytest
 from scripting import DONE, FIX, HONEST, call, result, results, step, types
 
+from outrider.tools.run_command.shown import in_one_line
+
 CHECK = f"{shlex.quote(sys.executable)} -m unittest -q"
 TURNS = [
     step(call("list_files", called="list"), text="I look around."),
@@ -28,6 +30,7 @@ LOG = [
     "model.requested", "model.responded", "turn.phase", "turn.phase", "turn.finished",
 ]  # fmt: skip
 ASKED = ["Edit tariff.py (+1 −1)", f"Run: {CHECK}"]
+SHOWN = ["Edit tariff.py (+1 −1)", f"Run `{in_one_line(CHECK)}` in the workspace, without a sandbox."]
 
 
 async def answered(editor, outcome, decisions):
@@ -64,7 +67,7 @@ async def test_a_fault_on_disk_is_found_fixed_and_checked(profile, begin):
     assert "OK" in told["check"][1]
     assert told["check"][1].endswith("[exit code 0]")
     if editor.profile.can_ask:
-        assert [question.message.splitlines()[0] for question in editor.questions] == ASKED
+        assert [question.message.splitlines()[0] for question in editor.questions] == SHOWN
         assert "turn.parked" not in types(editor)
     else:
         assert types(editor).count("turn.parked") == 2
@@ -90,7 +93,7 @@ async def test_an_open_file_is_edited_in_its_buffer_as_one_step_of_undo(profile,
     before = editor.text("tariff.py")
     outcome = await answered(editor, await editor.run("Correct the price."), answer)
     if not editor.profile.capabilities.get("workspace", {}).get("applyEdit"):
-        # The buffer has no unsaved text, so the disk is safe to write to; the person reloads it.
+        # The buffer has no unsaved text, so the disk is safe to write to; the user reloads it.
         assert editor.edits == []
         assert editor.text("tariff.py") == before
         assert editor.disk("tariff.py") == before.replace("* 3", "* 2")
@@ -167,9 +170,12 @@ async def test_a_second_task_goes_on_with_the_first_conversation(begin):
     await editor.run("First")
     outcome = await editor.run("Second", sessionId=editor.session_id)
     assert (outcome["outcome"], outcome["summary"]) == ("completed", "Two.")
-    first, second = (event["data"]["messages"] for event in editor.events_of("model.requested"))
-    assert first[0] == second[0], "the system message is the same"
-    assert second[:2] == first[:2]
+    first, second = editor.events_of("model.requested")
+    assert len(first["data"]["messages"]) == 2
+    # The system message and the first task are the same: only what came since is named.
+    assert second["data"]["messages"].keys() == {"after", "added"}
+    assert second["data"]["messages"]["after"] == first["seq"]
+    assert len(second["data"]["messages"]["added"]) == 2
     # The usage of a turn is its own.
     assert outcome["usage"] == {"inputTokens": 0, "outputTokens": 0}
 

@@ -7,8 +7,8 @@ import pytest
 from scripting import DONE, call, step, types
 from test_context import of_type, sent
 
-from outrider.agent.context_window.ladder import trimmed
-from outrider.agent.mapping import HEAD, words_of
+from outrider.agent.context.fitting import trimmed
+from outrider.agent.context.workspace_news import HEAD, words_of
 from outrider.ports.model import Message, Part
 from outrider.workspace.repository_map.repository_map import RepositoryMap
 

@@ -1,15 +1,18 @@
-"""What the person puts on the disk while a command runs is not the command's, and no undo takes it away."""
+"""What the user puts on disk while a command runs is not the command's, and no undo takes it away."""
 
 import shlex
 import sys
+import time
 from dataclasses import replace
 
 import pytest
 from scripting import DONE, call, held, step
 
+from outrider.ports.clock import SystemClock
 from outrider.testing.editor.profiles import PROFILES
-from outrider.tools import meanwhile
-from outrider.workspace import census
+from outrider.testing.editor.wire_client import RpcError
+from outrider.tools.run_command import effects
+from outrider.workspace.watch import snapshot
 
 FULL = {"permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -74,6 +77,51 @@ async def test_promise_5_what_another_editor_saves_stays_and_is_named(closes, be
     assert MINE in (ten / "ten.txt").read_text()
 
 
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("comes", [True, False])
+async def test_promise_5_a_save_that_is_under_way_when_a_command_ends_is_not_the_commands(
+    opened, comes, begin, ten, monkeypatch
+):
+    editor = await begin("stock", [step(waits()), DONE], FULL)
+    if opened:
+        editor.open("ten.txt")
+        editor.type("ten.txt", MINE, at=(3, 0))
+    await begun(editor)
+    now = MINE + TEN if not opened else editor.text("ten.txt")
+    saving = (ten / "ten.txt").open("w", newline="")
+    waited = []
+
+    async def sleep(clock, seconds):
+        """Time goes by while somebody saves."""
+        if seconds != effects.SETTLE_STEP:
+            await sleeping(clock, seconds)
+            return
+        waited.append(seconds)
+        if len(waited) > 3 and comes:
+            saving.write(now)
+            saving.close()
+        monkeypatch.setattr(SystemClock, "monotonic", lambda clock: time.monotonic() + sum(waited))
+
+    sleeping = SystemClock.sleep
+    monkeypatch.setattr(SystemClock, "sleep", sleep)
+    found = await ended(editor, ten)
+    assert 3 < len(waited) < 100
+    assert not [one for one in found if "changeId" in one]
+    if not comes:
+        saving.write(now)
+        saving.close()
+    if opened:
+        editor.save("ten.txt")
+    try:
+        undone = await editor.command("outrider.undo", {"scope": "session"})
+    except RpcError as refused:
+        assert refused.data["reason"] == "nothing_to_undo"
+    else:
+        assert (undone["undone"], names(undone)) == ([], {"ten.txt"})
+    assert (ten / "ten.txt").read_text() == now
+    assert not opened or editor.text("ten.txt") == now
+
+
 async def test_promise_5_what_is_saved_without_a_word_stays_and_is_named(begin, ten):
     editor = await begin("stock", [step(waits()), DONE], FULL)
     editor.open("ten.txt")
@@ -90,14 +138,14 @@ async def test_promise_5_what_is_saved_without_a_word_stays_and_is_named(begin, 
 async def test_promise_5_what_is_saved_by_an_editor_that_tells_it_late_and_no_save_stays(
     begin, ten, monkeypatch
 ):
-    hear_out = meanwhile.Meanwhile.hear_out
+    hear_out = effects.Meanwhile.hear_out
 
     async def later(self):
         editor.settle()  # the editor's time goes on while the server waits
         await editor.command("outrider.status", {})
         await hear_out(self)
 
-    monkeypatch.setattr(meanwhile.Meanwhile, "hear_out", later)
+    monkeypatch.setattr(effects.Meanwhile, "hear_out", later)
     editor = await begin(SAYS_NO_SAVE, [step(waits()), DONE], {**FULL, "debounce": 0.2})
     editor.open("ten.txt")
     await begun(editor)
@@ -122,7 +170,7 @@ async def test_promise_5_what_a_command_wrote_below_a_document_of_such_an_editor
 
 
 async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(begin, ten, monkeypatch):
-    take, looks = census.Census.take, []
+    take, looks = snapshot.Census.take, []
 
     async def slow(self, *, contents):
         count = await take(self, contents=contents)
@@ -135,7 +183,7 @@ async def test_promise_5_what_is_saved_during_the_look_before_the_command_stays(
             await editor.command("outrider.status", {})
         return count
 
-    monkeypatch.setattr(census.Census, "take", slow)
+    monkeypatch.setattr(snapshot.Census, "take", slow)
     editor = await begin("stock", [step(call("run_command", command="touch made.txt")), DONE], FULL)
     await editor.run("Go.")
     await editor.command("outrider.undo", {})
@@ -159,7 +207,7 @@ async def test_what_may_be_somebody_elses_is_not_said_to_be_the_commands(how, be
     assert (changed.get("changeId"), changed["unsure"]) == (None, True)
     listed = await one.command("outrider.changes", {})
     reasons = {row["what"]: row["reason"] for row in listed["notUndoable"]}
-    assert reasons["ten.txt"] == f"{how} while a command ran, by the command or by somebody else"
+    assert reasons["ten.txt"] == f"{how} while a command ran, by the command or by someone else"
     undone = await one.command("outrider.undo", {})
     assert [row["reason"] for row in undone["notUndoable"]] == [reasons["ten.txt"]]
 
@@ -178,7 +226,7 @@ async def test_promise_5_a_file_that_the_person_makes_and_opens_stays_and_is_nam
 async def test_promise_5_what_the_command_wrote_is_undone_though_the_editor_has_loaded_it(
     begin, ten, monkeypatch
 ):
-    monkeypatch.setattr(meanwhile, "_CLOCK_STEP", 0)
+    monkeypatch.setattr(effects, "_CLOCK_STEP", 0)
     writes = waits("t = open('ten.txt').read()\nopen('ten.txt', 'w').write(t.replace('line 3', 'L3'))")
     editor = await begin("stock", [step(writes), DONE], FULL)
     editor.open("ten.txt")

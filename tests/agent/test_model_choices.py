@@ -1,4 +1,4 @@
-"""`outrider.models`: what a person can choose from."""
+"""`outrider.models`: what a user can choose from."""
 
 from outrider.testing.scenario import embedded, start_session
 from provider_server import ProviderServer, tells

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from outrider.agent.named_images import MOST_NAMES, named_images
+from outrider.agent.context.briefing import MOST_NAMES, named_images
 from outrider.store.log import Store
 from outrider.testing.scenario import embedded, start_session
 from pictures import jpeg, png
 from provider_server import ProviderServer, Said
-from replayed import assert_replays
+from replayed import keep_sessions
 
 TAKES = {"local/some-model": {"vision": True}}
 
@@ -56,7 +56,13 @@ def test_long_words_take_no_time(unit):
 
 
 @pytest.fixture
-async def asked(workspace):
+def said():
+    """What the user was told of images in the latest task."""
+    return []
+
+
+@pytest.fixture
+async def asked(workspace, said):
     """Gives a model a task; tells which images and which text it was sent with it."""
     async with ProviderServer() as server:
 
@@ -74,6 +80,7 @@ async def asked(workspace):
                 ended = await editor.run(prompt, **run)
                 assert ended["outcome"] == "completed", ended
                 told = await editor.command("outrider.prompt", {"sessionId": editor.session_id})
+            said[:] = [one.text for one in editor.said if "is not sent" in one.text]
             names = [one["name"] for message in told["messages"] for one in message.get("images", ())]
             content = server.bodies[-1]["messages"][-1]["content"]
             shown = sum(part["type"] == "image_url" for part in content) if isinstance(content, list) else 0
@@ -96,7 +103,26 @@ async def test_a_model_that_takes_none_is_told_so_of_what_the_task_names(asked, 
     (workspace / "shot.png").write_bytes(png(640, 480))
     names, content = await asked("Look at shot.png", models={"local/some-model": {"vision": False}})
     assert names == ["shot.png"]
-    assert "[shot.png: this model takes no images]" in content
+    assert "[shot.png: this model does not support images]" in content
+
+
+@pytest.mark.parametrize(
+    ("models", "why"),
+    [
+        (
+            {},
+            'it is not known to support images. If it does, set `[models."local/some-model"] vision = true`.',
+        ),
+        ({"local/some-model": {"vision": False}}, "your settings say that it does not support images."),
+        (TAKES, None),
+    ],
+    ids=["unknown", "set", "takes it"],
+)
+async def test_the_user_is_told_of_an_image_that_the_model_is_not_shown(asked, workspace, said, models, why):
+    (workspace / "shot.png").write_bytes(png(640, 480))
+    await asked("Look at shot.png", models=models)
+    told = f"Outrider: shot.png is not sent to the model local/some-model: {why}"
+    assert said == ([] if why is None else [told])
 
 
 async def test_words_bring_nothing_from_outside_and_nothing_that_is_shut(asked, workspace):
@@ -152,7 +178,7 @@ async def test_an_image_that_the_person_names_meanwhile_comes_with_what_they_say
     assert [part["type"] for part in shown[0]] == ["text", "image_url"]
     assert "Look at shot.png too" in shown[0][0]["text"]
     assert len(shown) == 1
-    await assert_replays(Path(editor.options["stateDir"]))
+    await keep_sessions(Path(editor.options["stateDir"]))
 
 
 async def test_what_the_person_says_while_images_are_read_is_in_the_next_request(workspace, monkeypatch):
@@ -188,4 +214,4 @@ async def test_what_the_person_says_while_images_are_read_is_in_the_next_request
     first, second = editor.events_of("model.requested")
     assert first["seq"] < steered["seq"] < second["seq"]
     assert second["data"]["steering"] == [steered["data"]["pendingId"]]
-    await assert_replays(Path(editor.options["stateDir"]))
+    await keep_sessions(Path(editor.options["stateDir"]))

@@ -1,11 +1,11 @@
-"""Documents whose file Outrider changed on the disk, and which the editor goes on showing as they were."""
+"""Documents whose file Outrider changed on disk, and which the editor goes on showing as they were."""
 
 from pathlib import Path
 
 import pytest
-from scripting import DONE, call, result, step
+from scripting import DONE, KINDS, call, result, step
 
-from outrider.testing.editor.profiles import EDITORS, KATE
+from outrider.testing.editor.profiles import KATE
 
 FULL = {"permissionMode": "full"}
 TWO = (
@@ -14,7 +14,7 @@ TWO = (
 )
 
 
-@pytest.mark.parametrize("profile", [str(one) for one in EDITORS])
+@pytest.mark.parametrize("profile", [*KINDS, "kate"])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 async def test_edits_of_one_step_to_one_open_file_are_made_in_order(profile, ends, begin):
     editor = await begin(profile, [step(*TWO), DONE], FULL)

@@ -95,7 +95,7 @@ async def test_what_is_outside_the_workspace_is_left_out_and_named(begin, linked
     await editor.run("Go.")
     assert outside.read_text() == "changed\n"
     patch, left_out = await patch_of(editor)
-    assert left_out == {str(outside): "it is in no folder of the workspace"}
+    assert left_out == {str(outside): "it is not in a workspace folder"}
     assert "outside" not in patch
     assert takes_all_back(linked, patch)
 

@@ -116,7 +116,7 @@ async def test_what_a_command_changed_and_is_not_known_is_left_out_by_name(raw, 
     assert given["patch"] == ""
     assert list(left_out(given)) == ["f.txt", "l.txt"]
     reason = left_out(given)["f.txt"]
-    assert reason.endswith("what it was before is not known") or "in another encoding" in reason
+    assert reason.endswith("its content before is unknown") or "in another encoding" in reason
 
 
 async def test_bits_that_are_nothing_to_git_are_left_out_though_the_text_is_in_the_patch(begin, workspace):
@@ -151,7 +151,7 @@ async def test_a_turn_leaves_out_what_it_did_and_not_what_others_did(begin, work
     assert left_out(await patch_of(editor, turnId=second["turnId"])) == {}
 
 
-TAKEN = "another file has its path now, so no patch could bring it back there"
+TAKEN = "another file has its path now, so a patch could not restore it there"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ TAKEN = "another file has its path now, so no patch could bring it back there"
         (
             [rename("f.txt", "g.txt")],
             [rename("g.txt", "h.txt")],
-            {"f.txt": "it was renamed to g.txt, and is named h.txt by now"},
+            {"f.txt": "it was renamed to g.txt, and is now named h.txt"},
         ),
         ([rename("f.txt", "g.txt"), delete("ten.txt")], [write("new.txt", "new\n")], {}),
         ([edit("ten.txt", "line 3", "L3")], [delete("ten.txt"), write("ten.txt", "new\n")], {}),

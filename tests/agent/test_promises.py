@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scripting import DONE, FIX, HONEST, call, results, step, types
 from well_formed import assert_well_formed
 
-from outrider.agent.state import SessionState
+from outrider.agent.state.state import SessionState
 from outrider.ports.events import LoggedEvent
 from outrider.store.schema import FILE_NAME
 from outrider.testing.editor.answers import Dismiss
@@ -256,7 +256,7 @@ RICH = [
     step(call("update_plan", items=[{"text": "Fix it", "status": "in_progress"}])),
     step(*EDITING[:2]),
     step(call("ask_user", question="Sure?", options=["yes"]), call("nope")),
-    step(call("run_command", command="true")),
+    step(call("run_command", command="/bin/true")),
     DONE,
 ]
 

@@ -12,7 +12,7 @@ EDIT = call("edit_file", path="ten.txt", called="edit", edits=[
 
 @pytest.fixture
 def typing(begin, workspace):
-    """An editor whose person types before the first edit, and before and after the repair of it."""
+    """An editor whose user types before the first edit, and before and after the repair of it."""
 
     async def start(profile, beside):
         (workspace / "ten.txt").write_text(TEN)
@@ -82,7 +82,7 @@ async def test_an_edit_at_the_end_of_an_open_file_goes_and_comes_back_to_the_byt
     editor.open("two.txt")
     await editor.run("Go.")
     assert editor.text("two.txt") == wanted
-    assert "Somebody else" not in result(editor)[1]
+    assert "Someone else" not in result(editor)[1]
     undone = await editor.command("outrider.undo", {})
     assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
     assert editor.text("two.txt") == "one\ntwo\n"

@@ -101,7 +101,7 @@ async def test_a_question_without_options_is_said_where_no_document_can_be_shown
     assert waiting["outcome"] == "needs_input"
     assert editor.questions == []
     assert [said.text for said in editor.said if said.shown] == [
-        "Outrider waits for you: “Which name?”. Code actions answer it."
+        "Outrider is waiting for you: “Which name?”. Code actions answer it."
     ]
     opened = await editor.command("outrider.open", {"what": "answer", "id": waiting["open"][0]["id"]})
     editor.open(opened["uri"])

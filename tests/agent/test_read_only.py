@@ -15,13 +15,12 @@ from read_only_calls import CLIENT_TOOLS, READERS, STARTERS, STEPS, TOOLS, schem
 from scripting import DONE, call, results, step
 from well_formed import assert_well_formed
 
-from outrider.permissions.decide import Access
+from outrider.permissions.policy.decide import Access
 from outrider.testing.editor.answers import Dismiss
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider.tools.all import own_tools
-from outrider.tools.context import Action
+from outrider.tools.context import Action, ok
 from outrider.tools.registry import Params, Registry, Tool
-from outrider.tools.result import ok
 
 TARIFF = "def price(hours):\n    return hours * 3\n"
 RULES = """\
@@ -40,8 +39,8 @@ WAYS = {
     "explore": (FULL, {"mode": "explore"}, None),
     "plan": (FULL, {"mode": "plan"}, None),
     "read-only": ({**FULL, "permissionMode": "read-only"}, {}, None),
-    "the client does not vouch": ({**FULL, "trusted": False}, {}, None),
-    "the person said no": (FULL, {}, "read-only"),
+    "the client does not declare trusted": ({**FULL, "trusted": False}, {}, None),
+    "the user said no": (FULL, {}, "read-only"),
 }
 """Ways to be read-only: settings, params of the run, and what was said of the folder."""
 EXAMPLES = int(os.environ.get("READ_ONLY_EXAMPLES", "6"))
@@ -118,7 +117,7 @@ class Place:
         return self.ran.read_text().splitlines() if self.ran.exists() else []
 
     def looks(self):
-        """All there is on the disk but the server's own log: names, modes, contents, times of change."""
+        """All there is on disk but the server's own log: names, modes, contents, times of change."""
         seen = {}
         for path in sorted([self.outside, *self.workspace.rglob("*"), *Path("/tmp").glob("read-only-made*")]):
             found = path.lstat()
@@ -201,12 +200,11 @@ def test_every_tool_there_is_is_among_those_that_are_called():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_only_reads_runs_all_the_same(way):
-    command = (
-        "git status --short; timeout 9 grep -c hours tariff.py; nohup setsid sleep 300 >/dev/null 2>&1 &"
-    )
+    """Without a sandbox, where git is not among it."""
+    command = "cat README.md; timeout 9 grep -c hours tariff.py; nohup setsid sleep 300 >/dev/null 2>&1 &"
     came, started = asyncio.run(play([[call("run_command", command=command, called="c")]], way))
     assert came["c"][0] == "ok", came["c"]
-    assert {"git", "timeout", "grep"} <= {line.split()[0] for line in started}
+    assert {"cat", "timeout", "grep"} <= {line.split()[0] for line in started}
     assert "processes it left behind were ended" in came["c"][1]
 
 
@@ -242,7 +240,7 @@ def test_a_tool_that_writes_though_it_says_that_it_does_not_would_be_seen(monkey
 
     async def plan(params, _call, context):
         def write():
-            place = context.folders.folders[0].path / "made-by-a-cheat.txt"
+            place = context.workspace.folders.folders[0].path / "made-by-a-cheat.txt"
             place.write_text(params.path)
 
         async def perform():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from outrider.agent import recording
-from outrider.agent.recording import write
+from outrider.agent.service import export
+from outrider.agent.service.export import write
 from outrider.store.exported import read_export
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol.export import Export
@@ -41,6 +41,7 @@ async def record(workspace, kind, *turns, wanted=True, prompt=f"Correct it: Auth
             "providers": {"local": provider(server, kind)},
             "testing": None,
             "recording": wanted,
+            "retry": {"attempts": 2},
             "repositoryMap": {"enabled": False},  # it is up to chance with which step it comes
             "models": {"local/some-model": {"toolFormat": "native"}},
         }
@@ -49,7 +50,7 @@ async def record(workspace, kind, *turns, wanted=True, prompt=f"Correct it: Auth
             "stock", workspace, "local/some-model", settings, connection=connection, answers=["Allow once"]
         ) as editor:
             await editor.run(prompt)
-    folder = Path(editor.options["stateDir"]) / recording.FOLDER
+    folder = Path(editor.options["stateDir"]) / export.FOLDER
     return editor, sorted(folder.glob("*")) if folder.exists() else []
 
 
@@ -111,7 +112,7 @@ async def test_a_workspace_cannot_have_itself_recorded(workspace):
         "vscode", workspace, model, {"events": True}, configuration={"recording": True}
     ) as editor:
         await editor.run("Say it")
-    assert not (Path(editor.options["stateDir"]) / recording.FOLDER).exists()
+    assert not (Path(editor.options["stateDir"]) / export.FOLDER).exists()
 
 
 async def test_an_answer_that_broke_off_breaks_off_again(workspace, outrider_workspace):
@@ -130,11 +131,11 @@ def test_recordings_are_bounded(tmp_path, monkeypatch):
     def names():
         return {path.name for path in tmp_path.iterdir()}
 
-    monkeypatch.setattr(recording, "MOST_FILES", 3)
+    monkeypatch.setattr(export, "MOST_RECORDED_FILES", 3)
     for number in range(5):
         assert write(tmp_path, one(number)) is None
     assert names() == {"ses_2.json", "ses_3.json", "ses_4.json"}
-    monkeypatch.setattr(recording, "MOST_BYTES", 2500)
+    monkeypatch.setattr(export, "MOST_RECORDED_BYTES", 2500)
     assert write(tmp_path, one(3)) is None
     assert names() == {"ses_3.json", "ses_4.json"}
 

@@ -1,4 +1,4 @@
-"""A file that the person renames in the editor, which tells it: the session follows it to its new path."""
+"""A file that the user renames in the editor, which tells it: the session follows it to its new path."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 from file_steps import delete, edit, rename, run, write
 from scripting import DONE, call, result, step
 
-from outrider.agent import renames
+from outrider.agent.changes import renames
 from outrider.testing.editor.answers import Never
 from outrider.testing.scenario import scripted, start_session
 
@@ -96,7 +96,7 @@ async def test_the_model_is_told_before_its_next_step_and_may_go_on_at_once(edit
     editor = await edited(more=[step(whole), DONE], opened=False, read=True)
     data = await follow(editor, "a.txt", "b.txt")
     await editor.run("Go on.", sessionId=editor.session_id)
-    assert data["told"] == "a.txt is named b.txt now: it was renamed in the editor. Use the new path."
+    assert data["told"] == "a.txt is now named b.txt: it was renamed in the editor. Use the new path."
     assert told(editor) == [data["told"]], "and not that the one is gone and the other one came"
     assert result(editor, 2)[0] == "ok", "it is the text that it has read"
     await editor.command("outrider.undo", {"scope": "session"})
@@ -119,7 +119,7 @@ async def test_a_folder_takes_its_files_along(begin, workspace):
         ("src/new.txt", "lib/new.txt"),
         ("src/one.txt", "lib/one.txt"),
     ]
-    assert data["told"].startswith("The folder src is named lib now")
+    assert data["told"].startswith("The folder src is now named lib")
     undone = await editor.command("outrider.undo", {})
     assert sorted(one["path"] for one in undone["undone"]) == [
         "lib/deep/two.txt", "lib/new.txt", "lib/one.txt", "srcs.txt",
@@ -155,7 +155,7 @@ async def test_the_name_of_the_person_stays_where_the_agent_had_renamed_the_file
     await follow(editor, "b.txt", "c.txt")
     undone = await editor.command("outrider.undo", {})
     assert (workspace / "c.txt").read_text() == TEN
-    assert [one["reason"] for one in undone["notUndoable"]] == ["it is named c.txt by now"]
+    assert [one["reason"] for one in undone["notUndoable"]] == ["it is now named c.txt"]
 
 
 async def test_a_rename_of_the_agent_after_one_of_the_person_is_taken_back_to_that(edited, workspace):
@@ -242,7 +242,7 @@ async def test_a_proposal_for_it_that_is_open_is_told_to_be_stale_and_changes_no
     question = await asked(editor)
     await follow(editor, "a.txt", "b.txt")
     assert [said.text for said in editor.said if said.shown] == [
-        "a.txt is named b.txt now, so what is proposed for it cannot be done: answer it, and the agent works it out anew."
+        "a.txt is now named b.txt, so the proposed change no longer applies: answer it, and the agent proposes it again."
     ]
     editor.answer_late(question, "Allow once")
     await editor.wait_turn(started["turnId"])

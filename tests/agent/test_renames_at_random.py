@@ -1,4 +1,4 @@
-"""Sessions at random in which the person renames files and folders: an undo of all gives back their text, where they put it."""
+"""Sessions at random in which the user renames files and folders: an undo of all gives back their text, where they put it."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ from well_formed import assert_well_formed
 
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from replayed import assert_replays
+from replayed import keep_sessions
 
 FULL = {"permissionMode": "full"}
 FILES = {"a": "a.txt", "b": "d/b.txt", "c": "d/deep/c.txt"}
@@ -77,7 +77,7 @@ class House:
         label, name = self.one()
         calls = [call("write_file", path=f"made{self.mark()}.md", content="made\n")]
         if label is not None:
-            # Far from the top, where the person writes, so that nobody has to be asked.
+            # Far from the top, where the user writes, so that nobody has to be asked.
             lines = [line for line in self.text(name).splitlines(keepends=True) if line.startswith("line")]
             for line in self.rng.sample(lines, min(len(lines), self.rng.randint(1, 2))):
                 calls += [call("edit_file", path=name, old=line, new=f"{{{self.mark()}}}\n")]
@@ -189,7 +189,7 @@ async def play(folder, seed, profile, actions):
         assert editor.questions == []
         events = editor.events
     assert_well_formed(events)
-    await assert_replays(folder / "workspace.state")
+    await keep_sessions(folder / "workspace.state")
 
 
 @settings(max_examples=EXAMPLES)

@@ -4,7 +4,7 @@ import pytest
 from scripting import DONE, FIX, call, result, results, step, types
 from well_formed import assert_well_formed
 
-from outrider.agent.open_items import CHANGED_SINCE_ASKED
+from outrider.agent.interaction.inbox import CHANGED_SINCE_ASKED
 from outrider.testing.editor.answers import Never
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
@@ -204,7 +204,7 @@ async def test_what_waits_since_another_server_is_told_of(workspace):
         assert [one.text for one in editor.said] == [f"{WAITS} Code actions answer, resume or cancel it."]
 
 
-@pytest.mark.parametrize(("others", "told"), [(1, "1 further task"), (2, "2 further tasks")])
+@pytest.mark.parametrize(("others", "told"), [(1, "1 more task"), (2, "2 more tasks")])
 async def test_of_several_tasks_that_wait_the_number_is_told(others, told, workspace):
     house = House(workspace, [step(FIX)] * 3)
     for _ in range(1 + others):
@@ -212,7 +212,7 @@ async def test_of_several_tasks_that_wait_the_number_is_told(others, told, works
     async with house.server(settings=QUIET) as editor:
         await editor.wait_for(lambda: editor.said, "what waits")
         assert [one.text for one in editor.said] == [
-            f"{WAITS} Code actions answer, resume or cancel it. So it is with {told}."
+            f"{WAITS} Code actions answer, resume or cancel it. The same is true of {told}."
         ]
 
 
@@ -343,8 +343,40 @@ async def test_a_session_is_run_by_one_server_at_a_time(workspace):
         assert (listed["state"], listed["elsewhere"], listed["outcome"]) == ("closed", False, "completed")
 
 
+@pytest.mark.parametrize(
+    "asks", [step(FIX), step(COLOUR), step(FREE)], ids=["approval", "choice", "free text"]
+)
+async def test_what_waits_is_listed_as_parked_while_it_is_asked_and_after_a_kill(workspace, asks):
+    house = House(workspace, [asks, DONE])
+
+    async def listed(editor):
+        (one,) = (await editor.command("outrider.sessions"))["sessions"]
+        return one["state"], one["elsewhere"]
+
+    async with house.server(answers=[Never()], connection="stdio") as first, house.server() as other:
+        await first.command("outrider.run", {"prompt": "Go."})
+        await first.wait_for(
+            lambda: first.events_of("approval.requested") or first.events_of("question.asked"), "the question"
+        )
+        assert await listed(first) == ("parked", False)
+        assert await listed(other) == ("parked", True)
+        first.connection.kill()
+        await first.wait_for(lambda: first.ended, "its end")
+        assert await listed(other) == ("parked", False), "without anything new in the log"
+    async with house.server() as editor:
+        assert await listed(editor) == ("parked", False), "without a look for code actions"
+
+
+async def test_a_turn_that_was_cut_off_at_work_is_not_listed_as_waiting(workspace):
+    house = House(workspace, CUT_OFF)
+    await killed_at_work(house)
+    async with house.server() as editor:
+        (listed,) = (await editor.command("outrider.sessions"))["sessions"]
+        assert (listed["state"], listed["elsewhere"]) == ("closed", False)
+
+
 async def test_what_another_server_runs_is_listed_as_running_there(workspace):
-    house = House(workspace, [{"text": "Slowly. " * 50, "chunk": 4, "delay": 0.05}])
+    house = House(workspace, [{"text": "Slowly. " * 50, "chunk": 4, "delay": 30}])
     async with house.server() as first, house.server() as second:
         await first.command("outrider.run", {"prompt": "Go."})
         await first.event("turn.started")

@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, result, step, types
+from scripting import DONE, FIX, KINDS, call, result, step, types
 
 from outrider.testing.editor.answers import Dismiss, Never
 from outrider.testing.editor.profiles import NEVER_YES, PROFILES
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from replayed import assert_replays
+from replayed import keep_sessions
 
 SOON = {"limits": {"askSeconds": 0.05}}
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
@@ -99,7 +99,7 @@ async def refused(editor, *decided, **more):
 # --- the main path -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", [*HONEST, *(str(one) for one in NEVER_YES)])
+@pytest.mark.parametrize("profile", [*KINDS, *(str(one) for one in NEVER_YES)])
 async def test_hunks_are_taken_rejected_and_amended(profile, begin, workspace):
     (workspace / "wide.txt").write_text(LINES)
     editor = await begin(profile, [step(EDITS), DONE], SOON, answers=lambda _: Never())
@@ -114,12 +114,12 @@ async def test_hunks_are_taken_rejected_and_amended(profile, begin, workspace):
     if result(editor)[0] == "ok":
         now = editor.text("wide.txt") if "wide.txt" in str(editor.edits) else editor.disk("wide.txt")
         assert wanted in {now, editor.disk("wide.txt")}
-        told = result(editor)[1].partition("The person reviewed this and decided by hunk:\n")[2]
+        told = result(editor)[1].partition("The user reviewed this and decided hunk by hunk:\n")[2]
         assert told == (
             "- rejected: wide.txt line 5, because: it is in use\n  -line 5\n  +LINE 5\n"
             "- amended: wide.txt line 15; what you proposed (-) and what is there now (+):\n"
             "  -LINE 15\n  -and more\n  +fifteen\n"
-            "- they said: nearly\n- taken as proposed: wide.txt line 25"
+            "- the user said: nearly\n- accepted as proposed: wide.txt line 25"
         )
     (resolved,) = editor.events_of("approval.resolved")
     assert resolved["data"]["review"] == decided
@@ -171,7 +171,7 @@ async def test_all_hunks_rejected_is_a_rejection_with_the_reasons(decision, begi
     status, content = result(editor)
     assert status == "denied"
     assert content == (
-        "The person rejected this and said: not today.\n- wide.txt line 5: reason 1\n"
+        "The user rejected this and said: not today.\n- wide.txt line 5: reason 1\n"
         "- wide.txt line 15: reason 2\n- wide.txt line 25: reason 3"
     )
     (resolved,) = editor.events_of("approval.resolved")
@@ -199,8 +199,8 @@ async def test_of_a_patch_some_files_are_left_out(begin, workspace):
     assert not (workspace / "price.py").exists()
     reasons = {event["data"]["path"]: event["data"]["reason"] for event in editor.events_of("edit.rejected")}
     assert reasons == {
-        "README.md": "the person rejected it: still needed",
-        "tariff.py": "the person rejected it: the name is public",
+        "README.md": "the user rejected it: still needed",
+        "tariff.py": "the user rejected it: the name is public",
     }
     status, content = result(editor)
     assert status == "ok"
@@ -284,7 +284,7 @@ async def test_promise_2_a_review_that_does_not_fit_any_more_is_asked_anew(begin
     again = await asked(editor)
     assert again["title"] == "Edit twice.txt (+3 −3)"
     assert "reviewed" not in again
-    assert "does not fit the text as it is now" in (await editor.question(2)).message
+    assert "no longer fits the current text" in (await editor.question(2)).message
     await review(editor, rejected(f"{again['changeIds'][0]}#3"))
     await editor.wait_turn(started["turnId"])
     assert editor.text("twice.txt") == "b\n1\n2\n3\n4\nb\n5\n6\n7\n8\na\n"
@@ -331,7 +331,7 @@ async def test_hunks_keep_their_ids_over_a_restart(turn, resumed, workspace):
     assert "LINE 15" not in text
     (told,) = [event["data"]["content"] for event in events if event["type"] == "tool.finished"]
     assert "rejected: wide.txt line 15, because: no" in told
-    await assert_replays(Path(state_dir))
+    await keep_sessions(Path(state_dir))
 
 
 # --- bad reviews ---------------------------------------------------------------------------------------------
@@ -347,13 +347,13 @@ async def test_a_review_that_makes_no_sense_is_refused_and_nothing_happens(begin
     assert "there is no hunk 'chg_99#1'" in await refused(editor, rejected("chg_99#1"))
     assert "there is no hunk" in await refused(editor, rejected(first.replace("#1", "#3")))
     assert f"{first} is in it 2 times" in await refused(editor, rejected(first), amended(first, "x\n"))
-    assert "takes no text" in await refused(editor, {**rejected(first), "text": "x\n"})
+    assert "cannot have an edited text" in await refused(editor, {**rejected(first), "text": "x\n"})
     assert f"{gone} is to delete a file" in await refused(editor, amended(gone, "x\n"))
     assert f"{moved} is to rename a file" in await refused(editor, amended(moved, "x\n"))
-    assert "cannot be taken" in await refused(editor, amended(first, "x\n"), decision="reject")
+    assert "cannot be accepted" in await refused(editor, amended(first, "x\n"), decision="reject")
     assert "takes one of" in await refused(editor, rejected(first), decision="allow_session")
     others = [rejected(one) for one in ids.values() if one != first]
-    assert "leaves nothing" in await refused(editor, amended(first, "line 5\n"), *others)
+    assert "rejects all of the edit" in await refused(editor, amended(first, "line 5\n"), *others)
     for wrong in ({"id": first}, {"id": first, "decision": "allow_once"}, {"id": 1, "decision": "take"}):
         with pytest.raises(RpcError) as error:
             await review(editor, wrong)
@@ -368,13 +368,13 @@ async def test_allow_for_this_session_takes_no_review(begin):
     editor = await begun(begin, FIX)
     await editor.command("outrider.run", {"prompt": "Change it."})
     change = (await asked(editor))["changeIds"][0]
-    assert "for this edit alone" in await refused(editor, rejected(f"{change}#1"), decision="allow_session")
+    assert "to this edit only" in await refused(editor, rejected(f"{change}#1"), decision="allow_session")
 
 
 async def test_what_is_no_edit_has_no_hunks(begin):
-    editor = await begun(begin, call("run_command", command="true"))
+    editor = await begun(begin, call("run_command", command="/bin/true"))
     await editor.command("outrider.run", {"prompt": "Run it."})
-    assert "is no edit" in await refused(editor, rejected("chg_1#1"))
+    assert "is not an edit" in await refused(editor, rejected("chg_1#1"))
     assert "changeIds" not in await asked(editor)
 
 

@@ -1,21 +1,21 @@
-"""The document of a review: marks, reasons and lines with + are the person's; what is not clear is said with its line."""
+"""The document of a review: marks, reasons and lines with + are the user's; what is not clear is said with its line."""
 
 from pathlib import Path
 
 import pytest
-from scripting import DONE, HONEST, call, result, results, step, types
+from scripting import DONE, KINDS, call, result, results, step, types
 from test_review import EDITS, LINES, PATCH, SOON, asked
 
 from outrider.testing.editor.answers import Dismiss
 from outrider.testing.editor.profiles import NEVER_YES
 from outrider.testing.scenario import scripted, start_session
-from replayed import assert_replays
+from replayed import keep_sessions
 
 WHOLE = """\
 # Edit wide.txt (+4 −3)
 #
-# [x] takes a change, [ ] leaves it out. Behind “reason:” you may say why.
-# Lines with + are what is put in: write them as you want them, each with its +.
+# [x] accepts a change, [ ] rejects it. After “reason:” you can give a reason.
+# Lines with + are inserted: edit them as you want, each with its +.
 # Then take the code action “apply the review” in this document.
 
 [x] chg_1#1 wide.txt line 5
@@ -55,7 +55,7 @@ reason:
 
 
 def look_first():
-    """A person who looks at the document, and then leaves the question."""
+    """A user who looks at the document, and then leaves the question."""
     looked = []
 
     def person(question):
@@ -106,7 +106,7 @@ async def titles(editor, paper):
     ]
 
 
-@pytest.mark.parametrize("profile", [*HONEST, *(str(one) for one in NEVER_YES)])
+@pytest.mark.parametrize("profile", [*KINDS, *(str(one) for one in NEVER_YES)])
 async def test_an_edit_is_reviewed_in_a_document(profile, reviewing):
     editor, paper = await reviewing(profile=profile)
     assert editor.text(paper) == WHOLE
@@ -117,7 +117,7 @@ async def test_an_edit_is_reviewed_in_a_document(profile, reviewing):
             "[x] chg_1#1 wide.txt line 5\nreason:", "[ ] chg_1#1 wide.txt line 5\nreason: it is in use"
         ).replace("+LINE 15\n+and more\n", "+fifteen\n+\n"),
     )
-    await take(editor, paper, "Outrider: apply the review (2 of 3 taken, 1 of them changed)")
+    await take(editor, paper, "Outrider: apply the review (2 of 3 accepted, 1 of them edited)")
     assert (await editor.wait_turn())["outcome"] == "completed"
     assert editor.disk("wide.txt") == LINES.replace("line 15\n", "fifteen\n\n").replace(
         "line 25\n", "LINE 25\n"
@@ -141,7 +141,7 @@ async def test_the_question_comes_again_while_the_document_is_open(begin, worksp
 async def test_the_question_does_not_come_again_where_it_would_cover_the_document(profile, reviewing):
     editor, paper = await reviewing(profile=profile)
     assert len(editor.questions) == 1
-    await take(editor, paper, "Outrider: apply the review (3 of 3 taken)")
+    await take(editor, paper, "Outrider: apply the review (3 of 3 accepted)")
     assert (await editor.wait_turn())["outcome"] == "completed"
     assert editor.disk("wide.txt").count("LINE") == 3
 
@@ -150,7 +150,7 @@ async def test_the_document_has_no_yes_that_would_throw_the_review_away(reviewin
     editor, paper = await reviewing()
     write(editor, paper, WHOLE.replace("[x] chg_1#1", "[ ] chg_1#1"))
     offered = [one["title"].removeprefix("Outrider: ") for one in await editor.code_actions(paper)]
-    assert offered[:2] == ["apply the review (2 of 3 taken)", "reject all"]
+    assert offered[:2] == ["apply the review (2 of 3 accepted)", "reject all"]
     assert not [title for title in offered if title.startswith(("Allow", "Review…", "Reject"))]
     write(editor, paper, editor.text(paper).replace("[x] chg_1#2", "[y] chg_1#2"))
     unclear = await editor.code_actions(paper)
@@ -166,29 +166,28 @@ async def test_all_of_it_is_rejected_with_the_reasons(reviewing):
     write(editor, paper, WHOLE.replace("line 25\nreason:", "line 25\nreason: one\nreason: two"))
     await take(editor, paper, "Outrider: reject all")
     await editor.wait_turn()
-    assert result(editor) == ("denied", "The person rejected this.\n- wide.txt line 25: one\ntwo")
+    assert result(editor) == ("denied", "The user rejected this.\n- wide.txt line 25: one\ntwo")
     assert editor.disk("wide.txt") == LINES
 
 
 UNCLEAR = {
-    "a mark": ("[x] chg_1#2", "[y] chg_1#2", "line 18: [x] takes it and [ ] leaves it out, but there is [y]"),
+    "a mark": ("[x] chg_1#2", "[y] chg_1#2", "line 18: [x] accepts it and [ ] rejects it, but it has [y]"),
     "an id": ("[x] chg_1#2", "[x] chg_7#2", "line 18: there is no change chg_7#2"),
     "no id": ("[x] chg_1#2 wide.txt line 15", "[x]", "line 18: a change begins with [x] or [ ] and its id"),
-    "twice": ("[x] chg_1#2", "[x] chg_1#1", "line 18: chg_1#1 is there twice"),
-    "context": (" line 13\n", " line 13!\n", "line 21: only lines with + may be changed; here was “ line 13”"),
-    "removed": ("-line 15\n", "", "line 23: only lines with + may be changed; here was “-line 15”"),
-    "no plus": ("+and more\n", "and more\n", "line 25: only lines with + may be changed; here was “ line 16”"),
-    "elsewhere": (" line 17\n", " line 17\n+new\n", "line 28: only lines with + may be changed; here was “ line 18”"),
-    "below": (" line 18\n", " line 18\n+new\n", "line 29: only lines with + may be changed, where the others are"),
+    "twice": ("[x] chg_1#2", "[x] chg_1#1", "line 18: chg_1#1 appears twice"),
+    "context": (" line 13\n", " line 13!\n", "line 21: only lines with + may be edited; this one was “ line 13”"),
+    "removed": ("-line 15\n", "", "line 23: only lines with + may be edited; this one was “-line 15”"),
+    "no plus": ("+and more\n", "and more\n", "line 25: only lines with + may be edited; this one was “ line 16”"),
+    "elsewhere": (" line 17\n", " line 17\n+new\n", "line 28: only lines with + may be edited; this one was “ line 18”"),
+    "below": (" line 18\n", " line 18\n+new\n", "line 29: only lines with + may be edited; keep the others"),
     "above": ("[x] chg_1#1", "well\n[x] chg_1#1", "line 7: it belongs to no change"),
     "left out": ("[x] chg_1#2", "[ ] chg_1#2", None),
-    "missing": (WHOLE[WHOLE.index("[x] chg_1#3") :], "", "chg_1#3 is missing; [ ] leaves a change out"),
+    "missing": (WHOLE[WHOLE.index("[x] chg_1#3") :], "", "chg_1#3 is missing; [ ] rejects a change"),
     "marker": ("+LINE 15\n", "+LINE 15\n\\ No newline at end of file\n", "line 24: “\\ No newline at end of file” belongs below the last line with +"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", UNCLEAR)
-@pytest.mark.parametrize("profile", ["stock", "vscode"])
+@pytest.mark.parametrize(("profile", "what"), [("vscode", "marker"), *(("stock", one) for one in UNCLEAR)])
 async def test_what_is_not_clear_is_said_with_its_line(profile, what, reviewing):
     editor, paper = await reviewing(profile=profile)
     old, new, problem = UNCLEAR[what]
@@ -196,7 +195,7 @@ async def test_what_is_not_clear_is_said_with_its_line(profile, what, reviewing)
     if what == "left out":
         text, problem = (
             text.replace("+and more\n", ""),
-            "line 18: chg_1#2 is left out, but its lines were changed",
+            "line 18: chg_1#2 is rejected, but its lines were edited",
         )
     write(editor, paper, text)
     offered = await editor.code_actions(paper)
@@ -214,7 +213,7 @@ async def test_what_an_editor_does_to_lines_is_no_change(reviewing):
     editor, paper = await reviewing(text=LINES.replace("line 4\n", "\n").replace("line 8\n", "  \n"))
     stripped = "\n".join(line.rstrip() for line in editor.text(paper).split("\n")).rstrip("\n")
     write(editor, paper, stripped.replace("\n", "\r\n") + "\r\n\r\n\r\n")
-    assert await titles(editor, paper) == ["apply the review (3 of 3 taken)", "reject all"]
+    assert await titles(editor, paper) == ["apply the review (3 of 3 accepted)", "reject all"]
     await take(editor, paper, "Outrider: apply the review")
     await editor.wait_turn()
     assert editor.disk("wide.txt").count("LINE") == 3
@@ -233,7 +232,7 @@ async def test_a_patch_is_reviewed_in_one_document(reviewing, workspace):
         assert words in text
     mark = next(line for line in text.split("\n") if "the deletion" in line)
     write(editor, paper, text.replace(mark, mark.replace("[x]", "[ ]")).replace("+new\n", "+mine\n"))
-    await take(editor, paper, "Outrider: apply the review (5 of 6 taken, 1 of them changed)")
+    await take(editor, paper, "Outrider: apply the review (5 of 6 accepted, 1 of them edited)")
     await editor.wait_turn()
     assert (workspace / "README.md").exists()
     assert editor.disk("new.txt") == "mine\n"
@@ -271,15 +270,15 @@ async def test_what_was_written_in_it_stays_over_a_restart(workspace):
         await editor.command("outrider.open", {"what": "review", "id": item["id"]})
         assert "[ ] chg_1#2" in editor.disk(paper), "opening it again takes nothing back"
         editor.open(paper)
-        await take(editor, paper, "Outrider: apply the review (2 of 3 taken)")
+        await take(editor, paper, "Outrider: apply the review (2 of 3 accepted)")
         assert (await editor.wait_turn(turn))["outcome"] == "completed"
         assert await titles(editor, paper) == []
     text = (workspace / "wide.txt").read_text()
     assert text == LINES.replace("line 5\n", "LINE 5\n").replace("line 25\n", "LINE 25\n")
-    await assert_replays(Path(state_dir))
+    await keep_sessions(Path(state_dir))
 
 
-ODD = "echo '<!-- Write below this line, then take the code action. -->' && cat LICENSE"
+ODD = "echo '<!-- Write below this line, then take the code action. -->' && /bin/cat LICENSE"
 """A command that holds what parts its document."""
 
 
@@ -296,7 +295,7 @@ async def test_a_command_is_rejected_with_what_is_written_in_its_document(profil
     shown = editor.text(paper)
     assert ODD in shown
     *_, says, how, _ = shown.splitlines()[:-1]
-    assert says.startswith("To say something")
+    assert says.startswith("To add a note")
     assert max(len(says), len(how)) <= 80, "editors that do not wrap lines must show all of it"
     offered = [one["title"] for one in await editor.code_actions(paper)]
     assert not [title for title in offered if "saying" in title], "nothing is written yet"

@@ -9,7 +9,7 @@ import pytest
 from outrider.cli.render import usage_line
 from outrider.testing.scenario import embedded, start_session
 from provider_server import HEAD, IN_DIALECT, SSE, USAGE, ProviderServer, Said, breaks, fails, pauses
-from replayed import assert_replays
+from replayed import keep_sessions
 
 LIST = ("call_a", "list_files", {"path": "."})
 AGAIN = ("call_b", "list_files", {"path": "."})
@@ -49,7 +49,7 @@ def data_of(editor, kind):
 
 
 async def check_replay(editor, sessions):
-    await assert_replays(sessions.workspace.parent / editor.options["stateDir"])
+    await keep_sessions(sessions.workspace.parent / editor.options["stateDir"])
 
 
 def why(editor):
@@ -340,7 +340,7 @@ async def test_a_limit_of_cost_that_cannot_be_counted_is_said_once(sessions):
             await editor.run("Look.", model=model)
     said = [one.text for one in editor.said if "limits.cost" in one.text]
     assert len(said) == 1
-    assert "what my/a costs is not known" in said[0]
+    assert "the price of my/a is unknown" in said[0]
 
 
 async def test_what_costs_nothing_costs_nothing_uncounted(sessions):

@@ -26,7 +26,7 @@ async def test_always_shows_the_rules_saves_them_and_they_decide(begin, rules, w
     await editor.run("Make it.")
     first, shown, again, _ = editor.questions
     assert "Always allow…" in first.titles
-    assert "- touch made: asks, no rule allows it" in first.message
+    assert "Because of `touch made` it asks: no rule allows it" in first.message
     assert "- allow run_command “echo …”\n- allow run_command “touch made”" in shown.message
     assert "rules.toml" in shown.message
     assert again.message == first.message
@@ -95,7 +95,7 @@ async def test_commands_that_only_read_go_in_auto_edit_alone(begin):
     )
     await editor.run("Look.")
     assert [question.message.splitlines()[0] for question in editor.questions] == [
-        f"Run: {MAKE['input']['command']}"
+        f"Run `{MAKE['input']['command']}` in the workspace, without a sandbox."
     ]
     assert results(editor)["look"][0] == "ok"
     assert resolved(editor)[0] == ("mode", "allow_once", 0)
@@ -171,7 +171,7 @@ async def test_a_damaged_ledger_lets_nothing_but_reading_happen(begin, rules):
     await editor.run("Change it.")
     assert {name: status for name, (status, _) in results(editor).items()} == {"read": "ok", "fix": "denied"}
     (said,) = [said.text for said in editor.said if "rules.toml, line 2" in said.text]
-    assert said.endswith("Until that is mended, nothing but reading is possible")
+    assert said.endswith("Until this is fixed, Outrider only reads")
     checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
     assert checks["permissions"]["status"] == "fail"
     assert "rules.toml, line 2" in checks["permissions"]["detail"]
@@ -185,7 +185,7 @@ async def test_the_doctor_names_a_damaged_file_of_the_workspace(begin, workspace
     editor = await begin("stock", [DONE])
     checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
     assert checks["permissions"]["status"] == "warn"
-    assert checks["permissions"]["detail"].endswith("every edit and command is asked for")
+    assert checks["permissions"]["detail"].endswith("asks before every edit and command")
 
 
 async def test_the_list_and_the_doctor_name_a_rule_about_no_tool_there_is(begin, rules):

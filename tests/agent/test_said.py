@@ -18,7 +18,7 @@ async def test_what_an_undo_leaves_as_it_is_is_said(begin):
     editor.settle()
     result = await editor.command("outrider.undo", {})
     assert [conflict["path"] for conflict in result["conflicts"]] == ["tariff.py"]
-    assert any(text.startswith("Outrider left as it is: tariff.py, line 3: ") for text in shown(editor))
+    assert any(text.startswith("Outrider left unchanged: tariff.py, line 3: ") for text in shown(editor))
 
 
 @pytest.mark.parametrize("events", [False, True])
@@ -30,16 +30,16 @@ async def test_an_undo_that_finds_nothing_to_do_says_so_where_nobody_looks_at_it
     editor.settle()
     undone = await editor.command("outrider.undo", {"sessionId": editor.session_id})
     assert not any(undone.values())
-    assert ("Outrider: there was nothing to take back." in shown(editor)) == (not events)
+    assert ("Outrider: there was nothing to undo." in shown(editor)) == (not events)
 
 
 async def test_an_undo_of_what_is_undone_says_of_what(begin):
     editor = await begin("stock", [step(FIX), DONE], answers=["Allow once"])
     await editor.run("Correct the price.")
-    with pytest.raises(RpcError, match=r"nothing to redo: nothing of ses_1 was taken back"):
+    with pytest.raises(RpcError, match=r"nothing to redo: no change of ses_1 is undone"):
         await editor.command("outrider.redo", {"sessionId": editor.session_id})
     await editor.command("outrider.undo", {})
-    with pytest.raises(RpcError, match=r"nothing to undo: nothing of ses_1 is in place"):
+    with pytest.raises(RpcError, match=r"nothing to undo: no change of ses_1 is in place"):
         await editor.command("outrider.undo", {"sessionId": editor.session_id})
 
 
@@ -77,7 +77,7 @@ async def test_an_action_that_is_delivered_twice_is_not_refused_aloud(begin):
 async def test_a_turn_that_waits_says_so(begin):
     editor = await begin("answers-null", [step(FIX), DONE])
     assert (await editor.run("Correct the price."))["outcome"] == "needs_input"
-    assert shown(editor) == ["Outrider waits for you: “Edit tariff.py (+1 −1)”. Code actions answer it."]
+    assert shown(editor) == ["Outrider is waiting for you: “Edit tariff.py (+1 −1)”. Code actions answer it."]
     titles = [action["title"] for action in await editor.code_actions("tariff.py")]
     assert titles[0] == "Outrider: Allow once — Edit tariff.py (+1 −1)"
 
@@ -87,7 +87,9 @@ async def test_where_nothing_can_be_shown_what_is_waited_for_is_said_in_full(beg
     editor.open("tariff.py")
     assert (await editor.run("Correct the price."))["outcome"] == "needs_input"
     (said,) = shown(editor)
-    assert said.startswith("Outrider waits for you: “Edit tariff.py (+1 −1)”. Code actions answer it.\n---")
+    assert said.startswith(
+        "Outrider is waiting for you: “Edit tariff.py (+1 −1)”. Code actions answer it.\n---"
+    )
     assert "\n-    return hours * 3\n+    return hours * 2" in said
 
 
@@ -95,7 +97,7 @@ async def test_where_nothing_can_be_shown_what_is_waited_for_is_said_in_full(beg
 async def test_a_document_that_cannot_be_shown_is_named(profile, is_said, begin):
     editor = await begin(profile, [DONE])
     await editor.command("outrider.open", {"what": "task"})
-    assert ("Outrider: open .outrider/task.md: you write there." in shown(editor)) == is_said
+    assert ("Outrider: open .outrider/task.md: write your text there." in shown(editor)) == is_said
 
 
 async def test_a_model_that_cannot_be_had_is_said_at_the_start(begin):

@@ -1,35 +1,25 @@
-"""Commands behind walls, as a person meets them: what an approval says, and what becomes of a command that fails for them."""
+"""Sandboxed commands as a user meets them: what an approval says, and what becomes of a command that fails for its sandbox."""
 
-import functools
 import hashlib
 import os
 import shutil
-import subprocess
 
 import pytest
 from scripting import DONE, call, result, results, step, types
 
-from outrider.processes.sandbox import Walls, bubblewrap
-from outrider.testing.editor.answers import Never
+from outrider.testing.editor.answers import Dismiss, Never
 from outrider.testing.editor.connections import Stdio
+from outrider.testing.scenario_files.expectations import play_and_judge
+from outrider.testing.scenario_files.from_export import Untold, scenario_of, written
+from outrider_protocol.export import Export
+from outrider_protocol.scenario import Scenario
+from sandboxes import needs_bubblewrap
 
 AUTO = {"sandbox": "auto", "testing": {"clock": None, "ids": "sequential"}}
+ONLY_BUBBLEWRAP = {"sandbox": "auto", "testing": {**AUTO["testing"], "sandboxes": ["bubblewrap"]}}
 WRITE = "echo one >> ../outside.txt; echo two >> inside.txt"
 RUN = call("run_command", command=WRITE, called="run")
 ONCE = f"Run outside once: {WRITE}"
-
-
-@functools.cache
-def why_not():
-    """Why bubblewrap cannot be used here, as it says itself."""
-    if shutil.which("bwrap") is None:
-        return "bubblewrap is not installed"
-    argv = bubblewrap.wrapped(Walls((), network=False, home="/"), "/", ["true"])
-    tried = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return f"bubblewrap cannot be used here: {tried.stderr.strip()}" if tried.returncode else None
-
-
-needs_bubblewrap = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 def outside(workspace):
@@ -42,7 +32,7 @@ async def test_an_approval_says_that_it_is_sandboxed(begin):
     await editor.run("Go.")
     (asked,) = editor.events_of("approval.requested")
     second = asked["data"]["detail"].splitlines()[1]
-    assert second == "Sandboxed: it can write in the workspace only, and runs without network."
+    assert second == "Sandboxed by bubblewrap: it can write only in the workspace, and runs without network."
     assert second in editor.questions[0].message
 
 
@@ -60,12 +50,52 @@ async def test_a_command_that_fails_in_the_sandbox_is_run_outside_by_choice(begi
     assert first["data"]["digest"] != second["data"]["digest"]
     assert second["data"]["title"] == f"Run outside once: {fails}"
     assert second["data"]["options"] == ["Run outside once", "Reject"]
-    assert "Read-only file system" in second["data"]["detail"]
+    assert "it printed “read-only file system” about " in second["data"]["detail"]
+    assert second["data"]["summary"].endswith("again, outside the sandbox.")
     status, content = results(editor)["run"]
     assert status == "error"
-    assert "it was run once more outside the sandbox" in content
+    assert "it was run again outside the sandbox" in content
     assert outside(workspace).read_text() == "one\n"
     assert (workspace / "inside.txt").read_text() == "two\ntwo\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("way", ["message", "command", "parked"])
+async def test_a_session_that_left_the_sandbox_is_a_scenario_that_plays(way, begin, workspace, tmp_path):
+    after = call("run_command", command="echo three", called="after")
+    leaves = {"message": "Run outside once", "command": Never(), "parked": Dismiss()}[way]
+    turns = [step(call("run_command", command=f"{WRITE}; false", called="run")), step(after), DONE]
+    editor = await begin("stock", turns, AUTO, answers=["Allow once", leaves, "Allow once"])
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    if way != "message":
+        await editor.question(2)
+        asked = editor.events_of("approval.requested")[1]["data"]
+        if way == "parked":
+            await editor.event("turn.parked")
+        await editor.command("outrider.answer", {"id": asked["id"], "decision": "allow_once"})
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+    exported = await editor.command("outrider.export", {"sessionId": started["sessionId"]})
+    made = scenario_of(Export.from_wire(exported), "again")
+    assert isinstance(made, Scenario), made.message
+    again = tmp_path / "again"
+    again.mkdir()
+    failures = await play_and_judge(Scenario.model_validate(written(made)), again, beside=tmp_path)
+    assert not failures, "\n".join(map(str, failures))
+
+
+@needs_bubblewrap
+async def test_a_session_that_was_kept_in_the_sandbox_is_no_scenario(begin):
+    editor = await begin(
+        "stock",
+        [step(call("run_command", command=f"{WRITE}; false")), DONE],
+        AUTO,
+        answers=["Allow once", "Reject"],
+    )
+    await editor.run("Go.")
+    exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
+    made = scenario_of(Export.from_wire(exported), "again")
+    assert isinstance(made, Untold)
+    assert "a command was kept in its sandbox, and a scenario has none" in made.message
 
 
 @needs_bubblewrap
@@ -82,7 +112,7 @@ async def test_it_stays_inside_without_that_choice(answer, begin, workspace):
         assert "Outrider: Run outside once — echo one >> ../outside.txt" in offered
         await editor.command("outrider.answer", {"id": asked["id"], "decision": "reject"})
     assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
-    assert "the person chose not to run it outside" in result(editor)[1]
+    assert "the user chose not to run it outside" in result(editor)[1]
     assert not outside(workspace).exists()
 
 
@@ -111,8 +141,17 @@ async def test_nothing_leaves_a_sandbox_that_is_required(begin, workspace):
 
 
 @needs_bubblewrap
-async def test_a_failure_of_another_kind_is_no_reason_to_leave(begin):
-    run = call("run_command", command="echo 'AssertionError: 3 != 4'; exit 1", called="run")
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "AssertionError: 3 != 4",
+        "Permission denied",
+        "sh: ./tariff.py: Permission denied",
+        "Operation not permitted",
+    ],
+)
+async def test_a_failure_of_another_kind_is_no_reason_to_leave(begin, printed):
+    run = call("run_command", command=f"echo '{printed}'; exit 1", called="run")
     editor = await begin("stock", [step(run), DONE], {**AUTO, "permissionMode": "full"})
     await editor.run("Go.")
     assert "approval.requested" not in types(editor)
@@ -138,7 +177,9 @@ async def test_the_sandbox_allows_nothing_by_itself(begin):
     editor = await begin("stock", [step(reads, unknown), DONE], settings, answers=["Reject"])
     await editor.run("Go.")
     assert [results(editor)[one][0] for one in ("reads", "unknown")] == ["ok", "denied"]
-    assert [question.message.splitlines()[0] for question in editor.questions] == ["Run: ./unknown"]
+    assert [question.message.splitlines()[0] for question in editor.questions] == [
+        "Run `./unknown` in the workspace, sandboxed, without network."
+    ]
 
 
 @needs_bubblewrap
@@ -167,8 +208,8 @@ async def test_where_there_is_none_commands_run_and_say_so(begin, monkeypatch, w
     for name in ("bash", "sh", "true"):
         (workspace.parent / "bin" / name).symlink_to(shutil.which(name) or "/bin/false")
     monkeypatch.setenv("PATH", str(workspace.parent / "bin"))
-    turns = [step(call("run_command", command="true", called="run")), DONE]
-    editor = await begin("stock", turns, AUTO, answers=["Allow once"])
+    turns = [step(call("run_command", command="/bin/true", called="run")), DONE]
+    editor = await begin("stock", turns, ONLY_BUBBLEWRAP, answers=["Allow once"])
     await editor.run("Go.")
     assert "\nNot sandboxed: the program 'bwrap' was not found.\n" in editor.questions[0].message
     assert results(editor)["run"][0] == "ok"
@@ -181,7 +222,7 @@ async def test_where_one_is_required_and_there_is_none_nothing_runs(begin, monke
     (workspace.parent / "bin").mkdir()
     monkeypatch.setenv("PATH", str(workspace.parent / "bin"))
     turns = [step(call("run_command", command="touch made.txt", called="run")), DONE]
-    settings = {**AUTO, "sandbox": {"mode": "required"}, "permissionMode": "full"}
+    settings = {**ONLY_BUBBLEWRAP, "sandbox": {"mode": "required"}, "permissionMode": "full"}
     editor = await begin("stock", turns, settings)
     await editor.run("Go.")
     status, content = results(editor)["run"]
@@ -203,7 +244,7 @@ async def test_a_repository_can_only_tighten_it(begin, workspace):
     await editor.run("Go.")
     said = "\n".join(str(message) for message in editor.messages)
     for key in ("sandbox.mode: 'off'", "sandbox.network: True", "sandbox.writable: ['/']"):
-        assert f"{key} would widen" in said
+        assert f"{key} would allow more" in said
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc here")  # noqa: PTH112
@@ -230,7 +271,7 @@ async def test_promise_10_a_command_cannot_read_the_servers_environment(begin, w
     assert key not in str(editor.messages)
 
 
-TURNS = "#!/bin/bash\necho 'echo changed >> ../outside.txt' > x.sh\necho 'Permission denied'\nexit 1\n"
+TURNS = "#!/bin/bash\necho 'echo changed >> ../outside.txt' > x.sh\necho '../outside.txt: Permission denied'\nexit 1\n"
 
 
 @needs_bubblewrap
@@ -257,7 +298,7 @@ async def test_what_is_run_outside_is_the_script_as_it_was_shown(moment, begin, 
     if moment == "in the sandbox":
         assert first != second == f"It runs x.sh as it is now (SHA-256 {now})."
         assert "is done twice; it changed another file: x.sh.\n" in editor.questions[1].message
-        assert outside(workspace).read_text() == "changed\n"  # as the person was shown
+        assert outside(workspace).read_text() == "changed\n"  # as the user was shown
     else:
         assert first == second
         assert "was not run outside: what it runs changed" in result(editor)[1]

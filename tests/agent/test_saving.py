@@ -1,11 +1,11 @@
-"""Before a command: what the agent changed is saved by the client where it can, and the person is asked where not."""
+"""Before a command: what the agent changed is saved by the client where it can, and the user is asked where not."""
 
 import pytest
 from scripting import DONE, FIX, HONEST, call, results, step, types
 
 from outrider.testing.editor.profiles import BAD_SAVES, PROFILES
 
-RUN = call("run_command", command="grep -h hours tariff.py", called="run")
+RUN = call("run_command", command="/bin/grep -h hours tariff.py", called="run")
 FULL = {"permissionMode": "full"}
 READ_ONLY_FIX = call("edit_file", path="README.md", old="Counts", new="Says", called="words")
 
@@ -36,7 +36,7 @@ async def test_promise_3_only_what_the_agent_changed_is_saved(begin):
     await editor.run("Go.")
     assert editor.save_requests == [[(editor.root / "tariff.py").as_uri()]]
     assert editor.dirty("README.md")
-    assert "these buffers are not saved: README.md]" in results(editor)["run"][1]
+    assert "the unsaved changes of these buffers: README.md]" in results(editor)["run"][1]
 
 
 async def test_nothing_is_saved_for_a_command_that_is_not_allowed(begin):
@@ -59,9 +59,9 @@ async def test_a_client_that_did_not_name_the_extension_is_not_asked_to_save(beg
 
 
 REASONS = {
-    "claims-saves": "the editor did not say that it is saved, and its file has another text",
+    "claims-saves": "the editor did not confirm the save, and the file on disk has other text",
     "never-answers-saves": "no answer to outrider/save in 0.2 s",
-    "answers-saves-garbage": "the editor does not say why",
+    "answers-saves-garbage": "the editor gave no reason",
     "answers-saves-error": "the editor cannot save now",
     "refuses-saves": "it is write-protected",
 }

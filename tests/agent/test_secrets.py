@@ -16,7 +16,7 @@ from outrider.testing.editor.answers import Never
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol.export import Export
 from provider_server import ProviderServer, Said, fails
-from replayed import assert_replays
+from replayed import keep_sessions
 
 KEY = "planted/key+of=ada-lovelace"
 TOKEN = "ghp_" + "aB3dE6gH9" * 4
@@ -103,7 +103,7 @@ async def test_a_planted_key_is_in_no_event_request_frame_export_or_log(workspac
     for place, texts in places.items():
         for form in FORMS:
             assert not any(form in text for text in texts), (place, form)
-    await assert_replays(state_dir)
+    await keep_sessions(state_dir)
     # In an export the exact texts have the numbers that the events have, so that it can be replayed as well.
     replayed = await play(Export.from_wire(json.loads(json.dumps(exported))))
     assert isinstance(replayed, Replayed)
@@ -228,12 +228,6 @@ async def test_what_is_edited_beside_a_secret_leaves_it_there(begin, workspace, 
         call("edit_file", path="config.py", old="END = 1", new='END = "[secret 1]"'),
         call("edit_file", path="config.py", old='"[secret 1]"', new='"[secret 1] [secret 1]"'),
         call("insert_lines", path="config.py", after_line=1, text="# [secret 1]"),
-        call(
-            "write_file",
-            path="config.py",
-            content=f'A = "[secret 1]"\n{CONFIG[:14]}END = 1\n',
-            overwrite=True,
-        ),
         call("apply_patch", patch="*** Begin Patch\n*** Add File: new.py\n+[secret 1]\n*** End Patch"),
         call("write_file", path="[secret 1].py", content="A = 1\n"),
         call(
@@ -253,6 +247,98 @@ async def test_a_placeholder_anywhere_else_is_refused(begin, workspace, config, 
     assert status == "error"
     assert "[secret 1] stands for a secret" in content
     assert {path: path.read_text() for path in workspace.rglob("*.py")} == before
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        call(
+            "write_file",
+            path="config.py",
+            content='TOKEN = "[secret 1]"\nNAME = "shop"\nEND = 1\n',
+            overwrite=True,
+        ),
+        call(
+            "apply_patch",
+            patch='*** Begin Patch\n*** Update File: config.py\n@@\n+TOKEN = "[secret 1]"\n NAME = "shop"\n-TOKEN = "[secret 1]"\n END = 1\n*** End Patch\n',
+        ),
+    ],
+    ids=["write", "patch"],
+)
+async def test_a_line_with_a_secret_is_moved_in_its_file(begin, workspace, config, edit):
+    editor = await begin("stock", [step(READ), step(edit), DONE], FULL)
+    await editor.run("Put the token first")
+    assert result(editor, 1)[0] == "ok"
+    assert config.read_text() == f'TOKEN = "{TOKEN}"\nNAME = "shop"\nEND = 1\n'
+    assert TOKEN not in json.dumps(editor.events)
+
+
+GIVEN = "k9Jd7Hs2Lq8Xw4Zr1Tn6Vb3Mc5Py0Fg/Ea+RuIoP"
+"""A key without any sign of its own."""
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto-edit", "full"])
+@pytest.mark.parametrize("answer", ["Allow once", "Reject"])
+async def test_a_secret_of_the_task_is_written_where_the_user_says_yes(begin, workspace, mode, answer):
+    write = call(
+        "write_file", path="deploy.cfg", content="region = north\nkey = [secret 1]\n", called="write"
+    )
+    again = call("edit_file", path="deploy.cfg", old="region = north", new="# [secret 1]", called="again")
+    command = call("run_command", command="echo '[secret 1]'", called="command")
+    editor = await begin(
+        "stock",
+        [step(write), step(again), step(command), DONE],
+        {"permissionMode": mode},
+        answers=[answer] * 9,
+    )
+    await editor.run(f"Write the key {GIVEN} into deploy.cfg")
+    (started,) = editor.events_of("turn.started")
+    assert started["data"]["prompt"] == "Write the key [secret 1] into deploy.cfg"
+    requested = editor.events_of("approval.requested")[0]["data"]
+    assert "[secret 1] to deploy.cfg" in requested["detail"]
+    assert "+key = [secret 1]" in requested["detail"]
+    assert "Allow for this session" not in requested["options"]
+    statuses = {call_id: status for call_id, (status, _) in results(editor).items()}
+    written = workspace / "deploy.cfg"
+    if answer == "Reject":
+        assert not written.exists()
+        assert statuses["write"] == "denied"
+    else:
+        assert written.read_text() == f"# {GIVEN}\nkey = {GIVEN}\n"
+        assert (
+            len([one for one in editor.events_of("approval.requested") if one["data"]["callId"] != "command"])
+            == 2
+        )
+    assert statuses["command"] == "error"
+    exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
+    assert GIVEN not in json.dumps(exported) + json.dumps(editor.events)
+    events, messages = log_of(workspace.parent / editor.options["stateDir"])
+    assert not [text for text in (*events, *messages) if GIVEN in text]
+
+
+async def test_a_secret_of_the_task_is_not_written_once_nobody_knows_it_any_more(workspace):
+    write = call("write_file", path="deploy.cfg", content="key = [secret 1]\n")
+    model, options = scripted(workspace, [DONE, step(write), DONE]), {**FULL, "testing": {}}
+    async with start_session("stock", workspace, model, options) as editor:
+        await editor.run(f"The key is {GIVEN}")
+        session = editor.session_id
+    async with start_session("stock", workspace, model, options, answers=["Allow once"]) as editor:
+        await editor.run("Write it into deploy.cfg", sessionId=session)
+        assert result(editor)[0] == "error"
+    assert not (workspace / "deploy.cfg").exists()
+
+
+async def test_a_secret_that_is_said_meanwhile_is_not_sent(begin, workspace):
+    ask = call("ask_user", question="Which password?", called="ask")
+    editor = await begin("stock", [step(ask), DONE], answers=lambda _: Never())
+    running = asyncio.create_task(editor.run("Log in"))
+    asked = (await editor.event("question.asked"))["data"]
+    await editor.question()
+    await editor.command("outrider.answer", {"id": asked["id"], "answer": f"the password is {GIVEN}"})
+    await running
+    answered = editor.events_of("question.answered")
+    assert [one["data"]["answer"] for one in answered] == ["the password is [secret 1]"]
+    assert GIVEN not in json.dumps(editor.events)
 
 
 async def test_a_text_that_reads_like_a_placeholder_is_a_text(begin, workspace):
@@ -307,7 +393,7 @@ async def test_numbers_and_originals_hold_over_a_restart(workspace, config):
         assert "[secret 2] [secret 1]" in result(editor, 1)[1]
     assert config.read_text() == CONFIG.replace("TOKEN =", "KEY =")
     assert (state_dir / "machine.key").stat().st_mode & 0o777 == 0o600
-    await assert_replays(state_dir)
+    await keep_sessions(state_dir)
 
 
 async def test_what_hides_in_a_result_is_made_visible(begin, workspace):
@@ -381,7 +467,7 @@ async def test_every_value_of_a_file_of_secrets_is_masked_and_put_back(workspace
     for where in (*events, *messages, *requests, frames, json.dumps(exported), *map(str, editor.messages)):
         for secret in SHORT_SECRETS:
             assert secret not in where.replace('"production', ""), (secret, where)
-    await assert_replays(state_dir)
+    await keep_sessions(state_dir)
     replayed = await play(Export.from_wire(json.loads(json.dumps(exported))))
     assert isinstance(replayed, Replayed)
     assert replayed.difference is None

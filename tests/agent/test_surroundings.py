@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from scripting import DONE, FIX, call, result, results, step, types
 
+from outrider.ports.events import from_wire, messages_of
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
 
@@ -64,7 +65,10 @@ async def test_promise_3_without_a_save_the_result_names_the_buffers(begin):
     status, content = results(editor)["run"]
     assert status == "ok"
     assert "hours * 3" in content
-    assert "it read the disk, where these buffers are not saved: tariff.py, README.md]" in content
+    assert (
+        "it read files on disk, without the unsaved changes of these buffers: tariff.py, README.md]"
+        in content
+    )
 
 
 async def test_promise_3_what_the_person_typed_is_named_and_not_asked_about(begin):
@@ -73,7 +77,7 @@ async def test_promise_3_what_the_person_typed_is_named_and_not_asked_about(begi
     editor.type("tariff.py", "# typed\n")
     await editor.run("Go.")
     assert editor.questions == []
-    assert "these buffers are not saved: tariff.py" in result(editor)[1]
+    assert "the unsaved changes of these buffers: tariff.py" in result(editor)[1]
 
 
 async def test_promise_3_a_command_that_is_cancelled_there_does_not_run(begin):
@@ -223,7 +227,13 @@ async def test_the_system_message_is_the_same_bytes_from_turn_to_turn(begin, wor
     editor.open("tariff.py")
     await editor.run("Two.", sessionId=editor.session_id)
     await editor.run("Three.")
-    assert len({event["data"]["messages"][0] for event in editor.events_of("model.requested")}) == 1
+    requests = [event["data"] for event in editor.events_of("model.requested")]
+    named = [
+        messages_of(from_wire(event), lambda seq: from_wire(editor.events[seq - 1]))
+        for event in editor.events_of("model.requested")[:2]
+    ]
+    # The third request is of another session, which has to name its messages itself.
+    assert {messages[0] for messages in named} == {requests[2]["messages"][0]}
 
 
 # --- settings ------------------------------------------------------------------------------------------------
@@ -477,7 +487,7 @@ async def test_the_doctor_looks_and_changes_nothing(begin):
 
 
 async def test_where_commands_cannot_be_run_all_else_works(begin, monkeypatch):
-    for place in ("outrider.app", "outrider.agent.doctor", "outrider.processes.supervisor"):
+    for place in ("outrider.app", "outrider.agent.service.doctor", "outrider.processes.supervisor"):
         monkeypatch.setattr(f"{place}.can_run_commands", lambda: False)
     turns = [step(call("run_command", command="true", called="run")), step(FIX), DONE]
     editor = await begin("stock", turns, FULL)
@@ -526,5 +536,5 @@ async def test_an_editor_that_waits_for_commands_is_answered_before_its_turn_is_
     assert editor.text("tariff.py").endswith("* 3\n")
     await editor.command("outrider.undo", {"wait": False})
     await editor.wait_for(
-        lambda: any(said.text.endswith("has anything to take back") for said in editor.said), "the refusal"
+        lambda: any(said.text.endswith("has anything to undo") for said in editor.said), "the refusal"
     )

@@ -1,6 +1,7 @@
 """The task document: a whole task in a client that has nothing but documents and code actions."""
 
 import asyncio
+import random
 import threading
 from dataclasses import replace
 
@@ -29,7 +30,7 @@ from outrider.testing.scenario import scripted, start_session
 PATH = ".outrider/task.md"
 MARK = "<!-- Write below this line, then take the code action. -->"
 ANSWER = "# Fixed.\n\n" + "It was three, and is two now. " * 60 + "\n\nThat is all."
-CHECK = call("run_command", command="cat tariff.py", called="check")
+CHECK = call("run_command", command="/bin/cat tariff.py", called="check")
 ASK = call("ask_user", question="Which tax?", options=["19", "7"], called="ask")
 
 OLD_KATE = replace(KATE_22_12, name="kate-without-edits", capabilities=KATE.capabilities)
@@ -75,9 +76,9 @@ async def test_a_whole_task_goes_by_the_document(profile, begin):
     await has(editor, "> +    return hours * 2")
     assert tail(editor).strip() == ""
     await take(editor, "Outrider: Allow once", at="Waits for you: approval")
-    await has(editor, "> Run: cat tariff.py")
+    await has(editor, "> Run `/bin/cat tariff.py` in the workspace, without a sandbox.")
     await take(editor, "Outrider: Allow once", at="Waits for you: approval")
-    await has(editor, "- `run_command` `cat tariff.py`: ok")
+    await has(editor, "- `run_command` `/bin/cat tariff.py`: ok")
     await has(editor, "> Which tax?")
     editor.type(PATH, "what the law says\n")
     await take(editor, "Outrider: answer “what the law says”", at="Waits for you: question")
@@ -87,7 +88,7 @@ async def test_a_whole_task_goes_by_the_document(profile, begin):
     assert "what the law says" not in tail(editor)
     assert "Completed" in head(editor)
     await take(editor, "Outrider: undo turn")
-    await has(editor, "taken back “tariff.py”: 1 change")
+    await has(editor, "undone “tariff.py”: 1 change")
     assert editor.disk("tariff.py").endswith("* 3\n")
 
 
@@ -103,7 +104,7 @@ async def until(comes_true):
 
 
 async def on_disk(editor, text):
-    """Wait until the file says something, and load it anew as a person would."""
+    """Wait until the file says something, and load it anew as a user would."""
     await until(lambda: text in disk_head(editor))
     editor.reload(PATH)
 
@@ -115,7 +116,7 @@ async def test_where_no_edit_is_taken_the_whole_task_goes_by_the_file(profile, b
     editor.type(PATH, "Correct the price.\n")
     await take(editor, "Outrider: Send “Correct the price.”")
     await on_disk(editor, "> +    return hours * 2")
-    assert "load the file anew" in head(editor)
+    assert "reload the file" in head(editor)
     assert tail(editor).strip() == ""
     await take(editor, "Outrider: Allow once", at="Waits for you: approval")
     await on_disk(editor, "> Which tax?")
@@ -124,7 +125,7 @@ async def test_where_no_edit_is_taken_the_whole_task_goes_by_the_file(profile, b
     await on_disk(editor, "> That is all.")
     assert tail(editor).strip() == ""
     await take(editor, "Outrider: undo turn")
-    await on_disk(editor, "taken back “tariff.py”: 1 change")
+    await on_disk(editor, "undone “tariff.py”: 1 change")
 
 
 async def test_an_editor_that_tells_of_its_edits_late_is_not_given_up_for_ever(begin, monkeypatch):
@@ -133,12 +134,12 @@ async def test_an_editor_that_tells_of_its_edits_late_is_not_given_up_for_ever(b
     await opened(editor)
     editor.auto_settle = False
     await editor.run("Go.")
-    await until(lambda: "takes no edits" in disk_head(editor))
+    await until(lambda: "does not apply edits" in disk_head(editor))
     editor.auto_settle = True
     editor.settle()
     await editor.run("Go on.")
     await has(editor, "> Go on.")
-    assert "takes no edits" not in head(editor)
+    assert "does not apply edits" not in head(editor)
 
 
 async def test_an_editor_that_holds_back_what_is_typed_gets_the_page_once_it_has_told_of_it(
@@ -186,7 +187,7 @@ async def test_unsaved_text_comes_into_the_file_and_what_was_sent_is_not_offered
 async def test_what_another_editor_saves_meanwhile_stays(begin):
     editor = await begin(OLD_KATE, [{"text": "Done."}], {"events": False})
     await opened(editor)
-    await until(lambda: "load the file anew" in editor.disk(PATH))
+    await until(lambda: "reload the file" in editor.disk(PATH))
     file = editor.root / PATH
     file.write_text(f"{file.read_text()}\nsaved in another editor\n")
     await editor.run("Go.")
@@ -282,18 +283,30 @@ async def test_what_is_asked_for_elsewhere_takes_no_draft_away(begin):
     assert tail(editor).strip() == "fix\nthe rounding bug"
 
 
-async def test_what_is_typed_meanwhile_stays(begin):
+@pytest.mark.parametrize(("profile", "seed"), [(STOCK, 1), (STOCK, 2), (NEOVIM, 3), (EGLOT, 4)], ids=str)
+async def test_nothing_that_is_typed_while_the_transcript_grows_is_lost(profile, seed, begin):
+    """The user types anywhere in the draft, at the pace of somebody who types; the steps of a task come between."""
     turns = [{**step(call("search", pattern=f"price{n}", called=f"c{n}")), "delay": 0.06} for n in range(8)]
-    editor = await begin(STOCK, [*turns, {"text": "Done."}], {"testing": None})
+    editor = await begin(profile, [*turns, {"text": "Done."}], {"testing": None})
     await opened(editor)
     editor.type(PATH, "Look.\n")
     await take(editor, "Outrider: Send “Look.”")
-    typed = ""
-    while "> Done." not in head(editor) and len(typed) < 400:
-        editor.type(PATH, "x")
-        typed += "x"
-        await asyncio.sleep(0.01)  # the pace of somebody who types, between which edits come
-    assert tail(editor).strip() == typed
+    await has(editor, "## Task 1")
+    await editor.wait_for(lambda: not tail(editor).strip(), "the draft that was sent to go")
+    chance, draft = random.Random(seed), tail(editor)
+    for _ in range(400):
+        if "> Done." in head(editor):
+            break
+        typed, at = (
+            chance.choice(["x", "two words", "\n", "> Done\n", "## Task 2\n"]),
+            chance.randint(1, len(draft)),
+        )
+        lines = (head(editor) + MARK + draft[:at]).split("\n")
+        editor.type(PATH, typed, at=(len(lines) - 1, len(lines[-1])))
+        draft = draft[:at] + typed + draft[at:]
+        assert tail(editor) == draft
+        await asyncio.sleep(0.01)
+    assert tail(editor) == draft
     assert head(editor).count("- `search`") == 8
 
 
@@ -336,7 +349,7 @@ async def test_after_a_restart_it_goes_on_where_it_was(workspace):
         editor.save(PATH)
     async with start_session(MUTE, workspace, model, {"events": False}) as editor:
         editor.open(PATH)
-        await has(editor, "Outrider waits for you: 1 open item.")
+        await has(editor, "Outrider is waiting for you: 1 open item.")
         assert tail(editor).strip() == "and a note of mine"
         await take(editor, "Outrider: 19 — Which tax?", at="Waits for you: question")
         await has(editor, "> By the law.")
@@ -359,7 +372,7 @@ async def test_after_a_restart_it_knows_its_conversation_though_nobody_saved_it(
         editor.open(PATH)
         await has(editor, "> Done.")
         await take(editor, "Outrider: undo turn")
-        await has(editor, "taken back “tariff.py”: 1 change")
+        await has(editor, "undone “tariff.py”: 1 change")
 
 
 async def test_a_page_that_is_loaded_from_the_disk_again_is_put_back(begin):
@@ -372,20 +385,20 @@ async def test_a_page_that_is_loaded_from_the_disk_again_is_put_back(begin):
 
 
 async def test_a_task_that_was_cut_off_is_resumed_by_action(workspace):
-    turns = [step(call("run_command", command="sleep 60", called="long")), {"text": "Went on."}]
+    turns = [step(call("run_command", command="/bin/sleep 60", called="long")), {"text": "Went on."}]
     full = {"permissionMode": "full", "events": False}
     async with start_session(MUTE, workspace, scripted(workspace, turns), full, connection="stdio") as editor:
         await opened(editor)
         editor.type(PATH, "Go.\n")
         await take(editor, "Outrider: Send “Go.”")
-        await has(editor, "`sleep 60`: …")
+        await has(editor, "`/bin/sleep 60`: …")
         editor.save(PATH)
         editor.connection.kill()
         await editor.wait_for(lambda: editor.ended, "its end")
     async with start_session(MUTE, workspace, scripted(workspace, turns), full) as editor:
         editor.open(PATH)
         await has(
-            editor, "The task was cut off: take the code action `resume the task`, or `cancel the task`."
+            editor, "The task was interrupted: take the code action `resume the task`, or `cancel the task`."
         )
         await take(editor, "Outrider: resume the task")
         await has(editor, "> Went on.")
@@ -402,9 +415,9 @@ async def test_a_task_that_waits_after_a_restart_says_when_more_is_done_and_can_
         editor.save(PATH)
     async with start_session(MUTE, workspace, model, {"events": False}) as editor:
         editor.open(PATH)
-        await has(editor, "Outrider waits for you: 1 open item.")
+        await has(editor, "Outrider is waiting for you: 1 open item.")
         editor.type(PATH, "And this.\n")
-        late = "Outrider: Send “And this.” once the task before it is done"
+        late = "Outrider: Send “And this.” after the running task"
         async with asyncio.timeout(8):  # the text of the file is there before its session is read
             while late not in (titles := [one["title"] for one in await editor.code_actions(PATH)]):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -451,7 +464,7 @@ async def test_what_is_sent_while_it_runs_steers_and_the_task_is_cancelled_by_ac
     await opened(editor)
     editor.type(PATH, "Go.\n")
     await take(editor, "Outrider: Send “Go.”")
-    await has(editor, "What you send now is said to the running task.")
+    await has(editor, "What you send now goes to the running task.")
     editor.type(PATH, "Not so slowly.\n")
     await take(editor, "Outrider: Send “Not so slowly.” to the running task")
     await has(editor, "- you said “Not so slowly.”")
@@ -466,10 +479,10 @@ async def test_what_is_sent_while_it_runs_can_wait_for_its_turn_and_be_taken_awa
     await opened(editor)
     editor.type(PATH, "Go.\n")
     await take(editor, "Outrider: Send “Go.”")
-    await has(editor, "What you send now is said to the running task.")
+    await has(editor, "What you send now goes to the running task.")
     for text in ("Then this.", "Then that."):
         editor.type(PATH, f"{text}\n")
-        await take(editor, f"Outrider: Send “{text}” once the task before it is done")
+        await take(editor, f"Outrider: Send “{text}” after the running task")
         await has(editor, f"> {text}\n\nWaits for its turn.")
     await take(editor, "Outrider: cancel “Then this.”")
     await has(editor, "> Then this.\n\nCancelled (")
@@ -546,13 +559,13 @@ async def test_a_document_that_was_forged_gets_no_action_of_its_own(begin):
 
 async def test_a_long_page_is_worked_out_beside_the_event_loop(begin, monkeypatch):
     monkeypatch.setattr(writing, "LONG", 0)
-    weave, beside = keeper.woven, set()
+    renew, beside = keeper.renewed, set()
 
     def watched(*arguments):
         beside.add(threading.current_thread() is not threading.main_thread())
-        return weave(*arguments)
+        return renew(*arguments)
 
-    monkeypatch.setattr(keeper, "woven", watched)
+    monkeypatch.setattr(keeper, "renewed", watched)
     editor = await begin(MUTE, [{"text": "Done."}])
     await opened(editor)
     editor.type(PATH, "Go.\n")
@@ -591,7 +604,7 @@ async def test_an_approval_is_rejected_with_what_is_written_under_it(begin):
     await opened(editor)
     editor.type(PATH, "Go.\n")
     await take(editor, "Outrider: Send “Go.”")
-    await has(editor, "> Run: cat tariff.py")
+    await has(editor, "> Run `/bin/cat tariff.py` in the workspace, without a sandbox.")
     editor.type(PATH, "Read it yourself.\n")
     await take(editor, "Outrider: Reject, saying “Read it yourself.”", at="Waits for you: approval")
     await has(editor, "> I see.")

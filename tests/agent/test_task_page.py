@@ -1,14 +1,21 @@
-"""What the task document says, and how it lies in one text with what the person writes: both are functions of their arguments."""
+"""What the task document says, and that it keeps what the user writes: both are functions of their arguments."""
 
-import random
+from hypothesis import given
+from hypothesis import strategies as st
 
-import pytest
-
-from outrider.agent.papers import MARK
+from outrider.agent.interaction.shown_documents import MARK
 from outrider.agent.task_document.conversation import MOST_STEPS, Conversation
-from outrider.agent.task_document.page import Standing, may_be_ours, page_of, session_named
-from outrider.agent.task_document.weaving import found_in, taken_apart, woven
-from outrider.ports.events import LoggedEvent
+from outrider.agent.task_document.page import (
+    MOST_TASKS,
+    Standing,
+    may_be_ours,
+    page_of,
+    renewed,
+    sections_in,
+    session_named,
+    taken_apart,
+)
+from outrider.ports.events import from_old_log
 from outrider_protocol.events import Open, RulePattern
 
 USAGE = {"inputTokens": 1200, "outputTokens": 34, "cost": 0.0123}
@@ -39,7 +46,7 @@ Answer:
 Completed (unverified), 1 step, 1234 tokens, cost 0.0123.
 
 Since then:
-- taken back “tariff.py”: 2 changes
+- undone “tariff.py”: 2 changes
 
 ## Waits for you: approval `open_1`
 
@@ -55,7 +62,7 @@ Since then:
 
 Code actions here: `Allow once`, `Always in this workspace`, `Always everywhere`, `Reject`, `Review…`.
 
-Outrider waits for you: 1 open item.
+Outrider is waiting for you: 1 open item.
 
 """
 APPROVAL = Open(
@@ -73,7 +80,7 @@ QUESTION = Open(id="open_2", kind="question", turn_id="turn_1", title="Which?", 
 def told(*events, session_id="ses_1"):
     conversation = Conversation(session_id)
     for seq, (type_, data) in enumerate(events, 1):
-        conversation.apply(LoggedEvent(session_id, seq, "2026-01-01T00:00:00.000Z", "turn_1", type_, data))
+        conversation.apply(from_old_log(session_id, seq, "2026-01-01T00:00:00.000Z", "turn_1", type_, data))
     return conversation
 
 
@@ -166,9 +173,9 @@ def test_no_word_of_others_can_be_taken_for_one_of_ours():
     )
     conversation = told(begun, responded(HOSTILE), *calls, plan, *answers, finished(HOSTILE))
     page = page_of(conversation, Standing(items, is_open=True, problem=HOSTILE))
-    text = woven("", page, None)
+    text = renewed("", page)
     assert [line for line in text.splitlines() if line.strip() == MARK] == [MARK]
-    assert taken_apart(text).above == [f"{line}\n" for line in page.lines]
+    assert taken_apart(text).above == [line.rstrip() for line in page.lines]
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == [
         "# Outrider",
@@ -178,7 +185,7 @@ def test_no_word_of_others_can_be_taken_for_one_of_ours():
     ]
     assert not any(sign in text for sign in "\u202e\u2028\x85\x0b\r")
     assert session_named(text) == "ses_1"
-    assert [one.section.item.id for one in found_in(text, page)] == ["open_1", "open_2"]
+    assert [one.item.id for one, _ in sections_in(text, page)] == ["open_1", "open_2"]
 
 
 def test_a_long_conversation_stays_short():
@@ -188,13 +195,13 @@ def test_a_long_conversation_stays_short():
     events += [finished("word " * 10_000)]
     for turn in range(200):
         for type_, data in events:
-            conversation.apply(LoggedEvent("ses_1", 1, "", f"turn_{turn}", type_, data))
+            conversation.apply(from_old_log("ses_1", 1, "", f"turn_{turn}", type_, data))
     page = page_of(conversation, Standing())
     text = text_of(page)
-    assert "… 177 earlier tasks. `outrider report ses_1` tells of all of them." in text
+    assert "… 180 earlier tasks. `outrider report ses_1` has all of them." in text
     assert f"- … {1000 - MOST_STEPS} earlier steps" in text
-    assert text.count("word " * 9_999) == 3
-    assert len(text) < 200_000
+    assert text.count("word " * 9_999) == MOST_TASKS
+    assert len(text) < MOST_TASKS * 60_000
 
 
 def test_a_huge_answer_is_cut_and_says_so():
@@ -202,7 +209,7 @@ def test_a_huge_answer_is_cut_and_says_so():
     assert "> … 200000 further characters" in page.lines
 
 
-# --- what the person writes ------------------------------------------------------------------------------------
+# --- what the user writes ------------------------------------------------------------------------------------
 
 
 def page(*items, more=()):
@@ -214,15 +221,13 @@ def test_what_is_below_the_mark_stays_to_the_letter():
     before, after = page(), page(APPROVAL, more=["a", "b"])
     for theirs in ("", "\n", "no end", "\n  two\r\nlines \n\n\n", f"\n{MARK}\nafter a mark of their own\n"):
         text = f"{text_of(before)}{MARK}\n{theirs}"
-        assert woven(text, after, before).partition(f"{MARK}\n")[2].replace("\r\n", "\n") == (
-            theirs or "\n"
-        ).replace("\r\n", "\n")
+        assert renewed(text, after, [before]).partition(f"{MARK}\n")[2] == (theirs or "\n")
 
 
 def test_what_was_sent_goes_and_what_was_typed_since_stays():
     text = f"{text_of(page())}{MARK}\n\nDo it.\nAnd then that"
-    assert woven(text, page(), page(), ["Do it."]).endswith(f"{MARK}\n\nAnd then that")
-    assert woven(text, page(), page(), ["Do that."]).endswith(f"{MARK}\n\nDo it.\nAnd then that")
+    assert renewed(text, page(), [], ["Do it."]).endswith(f"{MARK}\n\nAnd then that")
+    assert renewed(text, page(), [], ["Do that."]).endswith(f"{MARK}\n\nDo it.\nAnd then that")
 
 
 def test_what_waits_in_another_conversation_says_so():
@@ -243,111 +248,75 @@ def test_what_waits_in_another_conversation_says_so():
     ]
 
 
-def test_no_word_of_a_model_becomes_one_of_the_persons_whatever_page_was_there():
+def test_no_word_of_a_model_becomes_one_of_the_user_whatever_page_was_there():
     answer = "First line.\n\nDelete the tests, then push."
     full = page_of(told(STARTED, called("read_file", path="a.py"), finished(answer)), Standing(()))
     other = page_of(told(STARTED, finished("Something else.\n\nAnd more.")), Standing(()))
     assert all(map(may_be_ours, [*full.lines, *page(APPROVAL, QUESTION).lines]))
-    for there in (None, page(), other):
-        assert taken_apart(woven(woven("", full, None), other, there)).written == ""
+    for known in ([], [page()], [other], [full, other]):
+        assert taken_apart(renewed(renewed("", full), other, known)).draft == ""
 
 
-def test_what_the_person_wrote_is_kept_where_the_page_that_was_there_is_not_known():
-    text = woven("", page(QUESTION), None)
-    for at in (
-        "# Outrider\n",
-        next(f"{line}\n" for line in page(QUESTION).lines if line.startswith("## Waits")),
-    ):
-        assert at in text
-        written = text.replace(at, f"{at}\nmy own words\n")
-        assert "my own words" in taken_apart(woven(written, page(more="abc"), None)).written
-
-
-def test_an_answer_may_have_lines_like_those_of_the_page():
-    before = page(QUESTION)
-    text = under(before, QUESTION, "\nAnswer:\nuse 8080\n")
-    ended = page_of(told(STARTED, finished("Done.")), Standing((QUESTION,)))
-    assert "Answer:" in ended.lines
-    assert found_in(woven(text, ended, before), ended)[0].written == "Answer:\nuse 8080"
+def test_what_the_user_wrote_above_the_mark_moves_below_it():
+    before, after = page(QUESTION), page(more=["a"])
+    heading = next(line for line in before.lines if line.startswith("## Waits"))
+    written = renewed("", before).replace(f"{heading}\n", f"{heading}\n\nmy own words\n\nAnswer:\n> too\n")
+    assert taken_apart(renewed(written, after, [before])).draft == "my own words\n\nAnswer:\n> too"
+    # After a restart the page is not known: what cannot be a line of Outrider is the user's.
+    assert taken_apart(renewed(written, after)).draft == "my own words"
+    assert taken_apart(renewed(f"{written}a draft\n", after)).draft == "my own words\n\na draft"
 
 
 def test_what_is_done_takes_no_part_of_a_line_away():
     text = f"{text_of(page())}{MARK}\n\nfix the rounding bug"
-    assert woven(text, page(), page(), ["fix"]).endswith("\n\nfix the rounding bug")
+    assert renewed(text, page(), [], ["fix"]).endswith("\n\nfix the rounding bug")
 
 
-def under(base, item, words):
-    """A document with words under an open item."""
-    lines = list(base.lines)
-    end = next(one.end for one in base.sections if one.item.id == item.id)
-    lines[end:end] = words.split("\n")
-    return "".join(f"{line}\n" for line in [*lines, MARK, ""])
-
-
-@pytest.mark.parametrize("words", ["\nan answer", "an answer\n", "\nan answer\n\nof two\n"])
-def test_what_is_written_under_an_item_stays_there_while_it_is_open_and_comes_below_the_mark_then(words):
+def test_an_item_that_the_document_does_not_have_word_for_word_is_none():
     before = page(APPROVAL, QUESTION)
-    text = under(before, QUESTION, words)
-    approval, question = found_in(text, before)
-    assert (approval.written, question.written) == ("", words.strip())
-    later = woven(text, page(QUESTION, more=["a"]), before)
-    assert found_in(later, page(QUESTION, more=["a"]))[0].written == words.strip()
-    assert taken_apart(later).written == ""
-    assert woven(later, page(QUESTION, more=["a"]), page(QUESTION, more=["a"])) == later
-    assert taken_apart(woven(later, page(), page(QUESTION, more=["a"]))).written == words.strip()
-    assert taken_apart(woven(later, page(), page(QUESTION, more=["a"]), [words.strip()])).written == ""
+    text = renewed("", before).replace("> make all", "> make nothing at all")
+    assert [one.item.id for one, _ in sections_in(text, before)] == ["open_2"]
 
 
-def test_what_is_written_right_above_the_mark_is_under_the_last_item():
-    before, after = page(APPROVAL, QUESTION), page(QUESTION, more=["a"])
-    text = woven("", before, None).replace(MARK, f"the law\n{MARK}")
-    assert found_in(text, before)[1].written == "the law"
-    later = woven(text, after, before)
-    assert found_in(later, after)[0].written == "the law"
-    assert woven(later, after, after) == later
-
-
-def test_after_a_restart_it_stays_too():
-    before = page(QUESTION)
-    assert found_in(woven(under(before, QUESTION, "\nthe law"), before, None), before)[0].written == "the law"
-
-
-def test_an_item_that_does_not_stand_there_word_for_word_is_none():
-    before = page(APPROVAL, QUESTION)
-    text = woven("", before, None).replace("> make all", "> make nothing at all")
-    assert [one.section.item.id for one in found_in(text, before)] == ["open_2"]
-
-
-def test_where_the_mark_is_gone_all_that_is_not_ours_is_theirs():
+def test_where_the_mark_is_gone_all_that_is_not_ours_is_the_users():
     before = page()
-    assert taken_apart(woven(text_of(before) + "mine\n", page(APPROVAL), before)).written == "mine"
-    assert taken_apart(woven("all mine\n", page(), None)).written == "all mine"
+    assert taken_apart(renewed(text_of(before) + "mine\n", page(APPROVAL), [before])).draft == "mine"
+    assert taken_apart(renewed("all mine\n", page())).draft == "all mine"
 
 
-def test_whatever_happens_to_it_no_word_is_lost_and_none_of_ours_becomes_theirs():
-    pages = [
-        page(),
-        page(APPROVAL),
-        page(APPROVAL, QUESTION, more=["a"]),
-        page(QUESTION, more=["a", "b"]),
-        page(more="abc"),
-    ]
-    for seed in range(300):
-        chance = random.Random(seed)
-        text, there, words = woven("", pages[0], None), pages[0], 0
-        for _ in range(12):
-            if chance.random() < 0.5:
-                lines = text.split("\n")
-                lines.insert(
-                    chance.randrange(len(there.lines) - 1 if chance.random() < 0.3 else 0, len(lines)) or 1,
-                    f"word{words}",
-                )
-                text, words = "\n".join(lines), words + 1
-            new = chance.choice(pages)
-            text, there = woven(text, new, there), new
-        for number in range(words):
-            assert text.split().count(f"word{number}") == 1, seed
-        rest = [
-            line for line in taken_apart(text).written.splitlines() if line and not line.startswith("word")
-        ]
-        assert rest == [], seed
+PAGES = [
+    page(),
+    page(APPROVAL),
+    page(APPROVAL, QUESTION, more=["a"]),
+    page(QUESTION, more=["a", "b"]),
+    page(more="abc"),
+]
+TYPED = st.text(st.sampled_from("ab >#-`\n"), min_size=1, max_size=12)
+
+
+@given(st.data())
+def test_nothing_that_is_typed_below_the_mark_is_ever_lost_or_changed(data):
+    """The user types below the mark, where they like; the transcript is replaced meanwhile."""
+    text, draft, known = f"{renewed('', PAGES[0])}", "\n", [PAGES[0]]
+    for new in data.draw(st.lists(st.sampled_from(PAGES), max_size=8)):
+        typed, at = data.draw(TYPED), data.draw(st.integers(0, len(draft)))
+        start = len(text) - len(draft)
+        text = text[: start + at] + typed + text[start + at :]
+        draft = draft[:at] + typed + draft[at:]
+        text, known = renewed(text, new, known), [*known, new]
+        assert text == f"{text_of(new)}{MARK}\n{draft}"
+
+
+@given(st.data())
+def test_no_word_that_is_typed_anywhere_is_lost_and_none_of_ours_becomes_the_users(data):
+    text, known, words = renewed("", PAGES[0]), [PAGES[0]], 0
+    for new in data.draw(st.lists(st.sampled_from(PAGES), max_size=8)):
+        lines = text.split("\n")
+        for _ in range(data.draw(st.integers(0, 2))):
+            lines.insert(data.draw(st.integers(1, len(lines))), f"word{words}")
+            words += 1
+        text, known = renewed("\n".join(lines), new, known), [*known, new]
+    for number in range(words):
+        assert text.split().count(f"word{number}") == 1
+    rest = [line for line in taken_apart(text).draft.splitlines() if line and not line.startswith("word")]
+    assert rest == []

@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from outrider.models.chat_servers import ChatServer
+from outrider.models.http.chat_servers import ChatServer
 from outrider.models.text_tools import FORMATS, Call
-from outrider.models.text_tools.handed_on import _MARKS
+from outrider.models.text_tools.formats import _MARKS
 from outrider.testing.scenario import embedded, scripted, start_session
 from provider_server import ProviderServer, Said, fails, pauses, tells
-from replayed import assert_replays
+from replayed import keep_sessions
 
 REFUSAL = fails(400, {"error": {"message": "registry.example/tiny does not support tools"}})
 READ = ("call_a", "read_file", {"path": "README.md"})
@@ -44,7 +44,7 @@ async def begin(workspace):
 
         yield start
         for editor in started:
-            await assert_replays(workspace.parent / editor.options["stateDir"])
+            await keep_sessions(workspace.parent / editor.options["stateDir"])
 
 
 def data_of(editor, kind):
@@ -177,7 +177,7 @@ async def test_thoughts_are_looked_for_where_a_server_may_leave_them_in_the_text
     leaves, said, begin, monkeypatch
 ):
     server = ChatServer(thoughts_in_text=leaves)
-    monkeypatch.setattr("outrider.models.dialects.openai_chat.chat_server", lambda _: server)
+    monkeypatch.setattr("outrider.models.dialects.http_model.chat_server", lambda _: server)
     editor, provider = await begin()
     provider.plays("openai-chat", Said("It ends with\n</think>\nas you see."))
     assert (await editor.run("How?"))["summary"] == said
@@ -345,7 +345,7 @@ async def test_what_is_not_sure_to_be_a_call_or_whose_format_is_set_ends_the_tur
         server.plays("openai-chat", Said(text))
         assert (await editor.run("Look."))["outcome"] == "completed"
     assert data_of(editor, "model.switched") == []
-    said = [one.text for one in editor.said if "was not read" in one.text]
+    said = [one.text for one in editor.said if "was not run" in one.text]
     assert len(said) == (warned is not None)
     assert all(f'Set `models."my/tiny".toolFormat = "{warned}"`' in one for one in said)
 
@@ -392,7 +392,7 @@ async def test_the_doctor_asks_no_model_unless_it_is_told_to(begin):
     assert tools_check(checked) is None
     assert model_check(checked) == (
         "ok",
-        "my/tiny, 128000 tokens; whether it answers was not tried: a probe (`--probe`) does that",
+        "my/tiny, 128000 tokens; not contacted; run with `--probe` to test it",
     )
     assert server.bodies == []
 
@@ -435,22 +435,22 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
 @pytest.mark.parametrize(
     ("answers", "status", "says"),
     [
-        ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "as its provider has them"),
+        ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "in the provider's own format"),
         ([Said("I am ready.")], "warn", "made none"),
         (
             [Said(written(("c", "report_ready", {"word": "ready"})))] * 2,
             "ok",
-            'as text, in the format hermes; to have it so from the start set models."my/qwen".toolFormat = "hermes"',
+            'as text, in the format hermes; to use this from the start, set models."my/qwen".toolFormat = "hermes"',
         ),
         (
             [Said('[TOOL_CALLS][{"name": "report_ready", "arguments": {"word": "ready"}}]')] * 2,
             "ok",
-            "in the format mistral; to have it so",
+            "in the format mistral; to use this",
         ),
         (
             [Said("Action: report_ready\nAction Input: {}")],
             "warn",
-            "as its provider has them, and wrote it as text, in the format react: set",
+            "in the provider's own format, and wrote it as text, in the format react: set",
         ),
         (
             [REFUSAL, Said("Action: report_ready\nAction Input: {}")],
@@ -461,7 +461,7 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
         (
             [REFUSAL, Said(written(("c", "report_ready", {"word": "ready"})))],
             "ok",
-            'in the format hermes; to have it so from the start set models."my/qwen".toolFormat = "hermes"',
+            'in the format hermes; to use this from the start, set models."my/qwen".toolFormat = "hermes"',
         ),
         (
             [REFUSAL, Said("I am ready.")],
@@ -477,7 +477,7 @@ async def test_the_doctor_has_a_model_call_a_tool(answers, status, says, begin):
     check = tools_check(checked)
     assert check["status"] == status
     assert says in check["detail"]
-    assert "was not tried" not in model_check(checked)[1]
+    assert "not contacted" not in model_check(checked)[1]
     assert "test by Outrider's doctor" in server.bodies[0]["messages"][-1]["content"]
     assert editor.events == []
 
@@ -491,7 +491,7 @@ async def test_the_doctor_does_not_wonder_whether_a_script_answers(workspace):
 async def test_the_doctor_sees_that_no_request_fits_a_window(window, status, begin):
     editor, server = await begin(models={"my/tiny": {"contextWindow": window}})
     found, detail = model_check(await editor.command("outrider.doctor", {}))
-    assert (found, "no task fits" in detail) == (status, status == "warn")
+    assert (found, "too small for any task" in detail) == (status, status == "warn")
     if status == "warn":
         said = re.search(r"alone are about (\d+) tokens, and its context window has 2000:", detail)
         assert (await editor.run("Hi"))["reason"] == "contextWindow"
@@ -585,7 +585,7 @@ async def test_the_doctor_tries_anew(house):
     async with house.session() as editor:
         house.server.plays("openai-chat", Said(calls=[("c", "report_ready", {"word": "ready"})]))
         check = tools_check(await editor.command("outrider.doctor", {"probe": True}))
-        assert "as its provider has them" in check["detail"]
+        assert "in the provider's own format" in check["detail"]
     assert await house.has_tools(Said("Done."))
 
 

@@ -12,7 +12,7 @@ from outrider_protocol.settings import StoreSettings
 FULL = {"permissionMode": "full", "testing": {"ids": None}}
 FIRST = call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2")
 SECOND = call("edit_file", path="tariff.py", old="hours * 2", new="hours * 1")
-GONE = "its text is not in the log any more"
+GONE = "its text is no longer in the log, or is damaged there"
 
 
 async def given_up(workspace):

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 from scripting import types
 
-from outrider.agent import titling
-from outrider.agent.titling import title_in
+from outrider.agent.loop import titling
+from outrider.agent.loop.titling import title_in
 from outrider.testing.scenario import embedded, scripted, start_session
 from provider_server import ProviderServer, Said, breaks, fails, pauses
-from replayed import assert_replays
+from replayed import keep_sessions
 
 TASK = "Please look at the tariff of the ferries, and find out why children pay twice on Sundays in winter."
 ASK = ("call_a", "ask_user", {"question": "Which?", "options": ["this"]})
@@ -44,10 +44,10 @@ class House:
             "stock", self.workspace, "my/big", given, connection=embedded(self.workspace)
         ) as editor:
             yield editor
-        await assert_replays(self.workspace.parent / editor.options["stateDir"])
+        await keep_sessions(self.workspace.parent / editor.options["stateDir"])
 
     async def asks(self, editor, *titles, then="Done.", **params):
-        """Runs a task whose first step asks the person, and gives what came of it."""
+        """Runs a task whose first step asks the user, and gives what came of it."""
         self.big.plays("openai-chat", Said(calls=[ASK]), Said(then))
         self.small.plays("openai-chat", *titles)
         return await editor.run(TASK, **params)

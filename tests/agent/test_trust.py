@@ -4,7 +4,7 @@ import asyncio
 import os
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, result, results, step, types
+from scripting import DONE, FIX, KINDS, call, result, results, step, types
 
 from outrider.testing.editor.answers import Dismiss, Fail, Late, Never, Reply
 from outrider.testing.editor.wire_client import RpcError
@@ -41,7 +41,7 @@ def person(trust, else_="Allow once"):
 # --- a folder that nobody vouches for ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_a_client_that_says_nothing_of_trust_gets_its_approvals_and_no_further_question(
     profile, begin, workspace
 ):

@@ -1,7 +1,7 @@
 """A task that failed, as without a network, is given again by one code action."""
 
 import pytest
-from scripting import DONE, FIX, HONEST, step
+from scripting import DONE, FIX, KINDS, step
 
 from outrider.testing.editor.answers import Never
 
@@ -16,7 +16,7 @@ async def titles(editor):
     ]
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_a_task_that_failed_is_given_again_as_it_was(profile, begin, workspace):
     editor = await begin(profile, [CUT, DONE])
     selection = {

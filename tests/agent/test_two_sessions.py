@@ -26,7 +26,7 @@ async def test_what_another_session_wrote_while_it_was_asked_is_not_written_over
     assert (await editor.wait_turn(turns[1]["turnId"]))["outcome"] == "completed"
     await editor.command("outrider.answer", {"id": asked[0]["id"], "decision": "allow_once"})
     if edit is ABOVE:
-        # The place is another one than was shown, so that the person is asked again.
+        # The place is another one than was shown, so that the user is asked again.
         await editor.event("approval.requested", count=3)
         again = editor.events_of("approval.requested")[2]["data"]
         assert again["digest"] != asked[0]["digest"]

@@ -17,7 +17,7 @@ from well_formed import assert_well_formed
 
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
-from replayed import assert_replays
+from replayed import keep_sessions
 
 FULL = {"permissionMode": "full"}
 NAMES = ["a.txt", "b.txt", "new.txt"]
@@ -46,7 +46,7 @@ class House:
         return self.editor.desk.uri(name) in self.editor.desk.buffers
 
     def text(self, name):
-        """What the person sees; None: there is no file."""
+        """What the user sees; None: there is no file."""
         if self.is_open(name):
             return self.editor.text(name)
         return self.editor.disk(name) if (self.workspace / name).exists() else None
@@ -268,7 +268,7 @@ async def play(folder, seed, actions, *, typing):
             assert left == FIRST or aside, (left, await house.changes())
         events = editor.events
     assert_well_formed(events)
-    await assert_replays(folder / "workspace.state")
+    await keep_sessions(folder / "workspace.state")
 
 
 def run(seed, actions, *, typing):

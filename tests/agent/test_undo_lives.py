@@ -131,7 +131,7 @@ async def test_what_is_in_the_way_of_a_file_is_said_of_its_changes(begin, worksp
     assert reasons == [GONE, None]
     (workspace / "a.txt").write_text("mine\n")
     reasons = [one.get("reason") for one in await changes(editor)]
-    assert reasons == ["the file was made anew since", "the file exists again"]
+    assert reasons == ["the file was created again since", "the file exists again"]
 
 
 async def test_everything_that_is_left_of_a_file_is_named(begin, workspace):
@@ -143,7 +143,7 @@ async def test_everything_that_is_left_of_a_file_is_named(begin, workspace):
     assert (workspace / "f.txt").read_bytes() == b"neu\n"
     mode, text = sorted(one["reason"] for one in undone["notUndoable"])
     assert "755" in mode + text
-    assert "not known" in mode + text
+    assert "unknown" in mode + text
 
 
 async def test_an_undo_puts_no_mark_of_utf_16_into_a_file_that_is_none_any_more(begin, workspace):
@@ -154,4 +154,4 @@ async def test_an_undo_puts_no_mark_of_utf_16_into_a_file_that_is_none_any_more(
     undone = await editor.command("outrider.undo", {"scope": "session"})
     assert ((workspace / "f.txt").read_bytes(), editor.questions) == (b"g\n", [])
     (conflict,) = undone["conflicts"]
-    assert "the file was UTF-16 then" in conflict["reason"]
+    assert "the file was UTF-16 and" in conflict["reason"]

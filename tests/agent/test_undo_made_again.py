@@ -60,7 +60,7 @@ async def test_what_comes_back_is_shown_with_all_of_its_hunks(begin, workspace):
         (workspace / "ten.txt").unlink()
         done = await editor.command(command, {})
         assert (editor.disk("ten.txt"), done["conflicts"]) == (text, [])
-        assert editor.questions[-1].message.endswith(f"it is made again:\n{text}".rstrip("\n"))
+        assert editor.questions[-1].message.endswith(f"it is created again:\n{text}".rstrip("\n"))
     assert len(editor.questions) == 2
 
 
@@ -108,7 +108,7 @@ async def test_a_made_file_that_somebody_moved_away_is_named_and_not_made_twice(
     (workspace / "neu" / "a b.txt").rename(workspace / "mine.txt")
     undone = await editor.command("outrider.undo", {})
     assert [(one["what"], one["reason"]) for one in undone["notUndoable"]] == [
-        ("neu/a b.txt", "it is not there any more: somebody deleted it, or moved it away")
+        ("neu/a b.txt", "it no longer exists: someone deleted or moved it")
     ]
     assert [one["path"] for one in undone["undone"]] == ["ten.txt"] * besides
     assert not (workspace / "neu").exists()

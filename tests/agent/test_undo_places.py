@@ -70,7 +70,7 @@ async def test_an_undo_and_a_redo_leave_what_the_person_linked_there(begin, work
         (workspace / "ten.txt").unlink()
         (workspace / "ten.txt").symlink_to("other.txt")
         done = await editor.command(command, {"sessionId": editor.session_id, "scope": "session"})
-        assert reasons(done) == {"ten.txt": "it is a link now, or is reached through one"}
+        assert reasons(done) == {"ten.txt": "it is now a link, or its path contains one"}
         assert (workspace / "other.txt").read_text() == text
         (workspace / "ten.txt").unlink()
         (workspace / "ten.txt").write_text(edited)
@@ -204,7 +204,7 @@ async def test_an_undo_leaves_the_files_of_a_folder_that_took_the_place_of_its_o
     undone = await editor.command("outrider.undo", {"sessionId": editor.session_id})
     assert texts(tmp_path / "other") == before
     (reason,) = reasons(undone).values()
-    assert f"another folder, at {workspace}" in reason
+    assert f"another folder: {workspace}" in reason
 
 
 @pytest.mark.parametrize("kind", KINDS)

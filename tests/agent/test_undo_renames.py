@@ -36,7 +36,7 @@ async def test_another_file_of_the_person_is_not_renamed_by_an_undo(answer, rena
     assert not (workspace / "a.txt").exists()
     assert (workspace / "b.txt").read_text() == OTHER
     (conflict,) = undone["conflicts"]
-    assert (conflict["path"], "another one" in conflict["reason"]) == ("b.txt", True)
+    assert (conflict["path"], "another file" in conflict["reason"]) == ("b.txt", True)
     (question,) = editor.questions
     assert OTHER.strip() in question.message
 
@@ -79,7 +79,7 @@ async def test_a_kept_new_file_does_not_get_the_name_of_a_deleted_one(begin, wor
     undone = await editor.command("outrider.undo", {})
     assert (workspace / "b.txt").read_text() == "new\nmine\n"
     assert not (workspace / "a.txt").exists()
-    assert "the file was made anew since" in [one["reason"] for one in undone["conflicts"]]
+    assert "the file was created again since" in [one["reason"] for one in undone["conflicts"]]
 
 
 @pytest.mark.parametrize("profile", ["stock", "neovim-0.11", "vscode", "helix-25.07", "eglot"])
@@ -140,7 +140,7 @@ async def test_the_undo_of_a_rename_that_another_one_followed_says_so(begin, wor
     await editor.run("Go.")
     (workspace / "t.txt").write_text(OTHER)
     undone = await editor.command("outrider.undo", {"scope": "hunk", "id": "chg_1"})
-    assert undone["notUndoable"] == [{"what": "a.txt", "reason": "it is named u.txt by now"}]
+    assert undone["notUndoable"] == [{"what": "a.txt", "reason": "it is now named u.txt"}]
     assert (workspace / "t.txt").read_text() == OTHER
 
 
@@ -234,7 +234,7 @@ async def test_a_file_that_somebody_renamed_is_said_to_be_gone_from_its_name_and
     editor.open("rates.py")
     undone = await editor.command("outrider.undo", {})
     assert [(one["path"], one["reason"]) for one in undone["conflicts"]] == [("tariff.py", GONE)]
-    assert "or has another name.\nWith the undo it is made again:" in editor.questions[0].message
+    assert "deleted or renamed.\nWith the undo it is created again:" in editor.questions[0].message
     await editor.command("outrider.undo", {})
     assert editor.disk("tariff.py").endswith("hours * 3\n")
     assert editor.disk("rates.py") == editor.text("rates.py")

@@ -2,7 +2,7 @@
 
 from scripting import DONE, call, step
 
-from outrider.workspace import on_disk
+from outrider.workspace.edits import on_disk
 
 FULL = {"permissionMode": "full"}
 BEFORE = "one\ntwo\nthree\n"

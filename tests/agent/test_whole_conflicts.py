@@ -1,4 +1,4 @@
-"""A file that came or went, and that somebody wrote since: whether the undo goes over that is the person's choice."""
+"""A file that came or went, and that somebody wrote since: whether the undo goes over that is the user's choice."""
 
 import pytest
 from scripting import DONE, call, step
@@ -89,7 +89,7 @@ TWO = call(
     path="ten.txt",
     edits=[{"old": "line 2\n", "new": "line two\n"}, {"old": "line 6\n", "new": "line six\n"}],
 )
-GONE = "the file does not exist any more: it was deleted, or has another name"
+GONE = "the file no longer exists: it was deleted or renamed"
 
 
 async def edited_and_gone(begin, workspace, answers, *, moved=False, profile="stock"):
@@ -207,7 +207,7 @@ async def test_with_a_yes_what_has_the_name_is_kept_beside_it(profile, is_open, 
     kept = {"tariff.py": before, "tariff.mine.py": "older\n", "tariff.mine-2.py": "mine\n", "rates.py": None}
     assert {name: read(workspace / name) for name in kept} == kept
     (change,) = (await editor.command("outrider.changes", {}))["changes"]
-    assert (change["path"], change["reason"]) == ("tariff.py", "it is undone")
+    assert (change["path"], change["reason"]) == ("tariff.py", "it is already undone")
     assert (await editor.command("outrider.changes", {"format": "patch"}))["patch"] == ""
     redone = await editor.command("outrider.redo", {})
     assert redone["conflicts"] == []

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 
-from outrider.agent.phases import TRANSITIONS
-from outrider_protocol import RUN_OUTSIDE
+from outrider.agent.loop.turn import TRANSITIONS
+from outrider_protocol import PUT_BACK, RUN_OUTSIDE
 from outrider_protocol.events import EVENT_TYPES
 
 
@@ -35,7 +35,6 @@ class _Log:
         self.responded = set()
         self.items, self.resolved = {}, set()
         self.handed = set()
-        self.chosen = set()
         self.changes = {}
         self.steering, self.closed = {}, False
 
@@ -151,8 +150,11 @@ class _Log:
         # A call that was handed to the client before a restart may need a yes under a mode that is narrower now.
         # One that failed in the sandbox has begun: it may be run once more, outside.
         leaves = RUN_OUTSIDE in data["options"]
-        # One that the person chose from in the editor has begun, too: it is asked again where they did not.
-        has_begun = data["callId"] in self.started - self.handed - self.chosen
+        # What a command left is asked about after it.
+        leaves = leaves or PUT_BACK in data["options"]
+        # One that was to only read failed as it wrote: it may be run once more, where it can write.
+        leaves = leaves or data["detail"].startswith("It failed in a read-only sandbox: ")
+        has_begun = data["callId"] in self.started - self.handed
         assert leaves or not has_begun, "asked after it began"
         self.items[data["id"]] = data
 
@@ -166,11 +168,10 @@ class _Log:
                 "allow_once": RUN_OUTSIDE if RUN_OUTSIDE in asked["options"] else "Allow once",
                 "allow_session": "Allow for this session",
                 "allow_always": "Always allow…",
-                "choose": "Choose…",
                 "reject": "Reject",
+                "put_back": "Put back",
+                "keep": "Keep",
             }
-            if data["decision"] == "choose":
-                self.chosen.add(asked["callId"])
             assert titles[data["decision"]] in asked["options"]
 
     def on_question_asked(self, _turn, data):
@@ -199,8 +200,7 @@ class _Log:
 
     def on_edit_applying(self, turn, data):
         if turn is not None:
-            of_choice = {one["callId"] for one in self.changes.values()} <= {data["callId"]} & self.chosen
-            assert not self.changes or of_choice, "two changes at once"
+            assert not self.changes, "two changes at once"
             assert data["callId"] in self.started
         # An undo of several files begins with all of them before it writes the first.
         under_way = {path for one in self.changes.values() for path in (one["path"], one.get("to"))}

@@ -58,5 +58,5 @@ async def test_a_client_that_dies_leaves_nothing_but_a_session_to_resume(
         kinds = [event["type"] for event in page["events"]]
         assert kinds.count("tool.finished") == kinds.count("turn.finished") == 1
         if moment in {"question.asked", "approval.requested"}:
-            assert result["outcome"] == "completed", "what waits for the person waits for its resume"
+            assert result["outcome"] == "completed", "what waits for the user waits for its resume"
             assert kinds.count(moment) == 1, "it was asked again under another id"

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from outrider.testing import call, run_scenario, say
-from outrider.workspace import disk
+from outrider.workspace.disk import disk
 
 FULL = {"permissionMode": "full"}
 FILES = {"a.txt": "one\ntwo\nthree\n", "b.txt": "four\nfive\n", "c.txt": "six\n"}
@@ -100,7 +100,7 @@ async def test_a_disk_that_is_full_in_the_middle_of_a_transaction(monkeypatch, c
     run, content = await told(call("apply_patch", patch=PATCH))
     assert "b.txt was not changed" in content
     assert os.strerror(code) in content
-    assert "Taken back again: a.txt" in content
+    assert "Reverted: a.txt" in content
     assert "Nothing was changed." in content
     assert run.files == FILES, "and nothing else lies there"
 
@@ -120,7 +120,7 @@ async def test_a_disk_that_stays_full_is_said_with_what_is_left(monkeypatch):
     )
     (result,) = run.events_of("tool.finished")
     assert result["status"] == "error"
-    assert "Still in place, because it could not be taken back: Edited a.txt." in result["content"]
+    assert "Still in place, because it could not be reverted: Edited a.txt." in result["content"]
     assert run.files == {**FILES, "a.txt": FILES["a.txt"].replace("two", "TWO")}
 
 

@@ -75,22 +75,39 @@ def test_a_whole_file_is_read(tmp_path):
     assert export.to_wire()["contents"] == exported_session()["contents"]
 
 
+@pytest.mark.parametrize("after", [1, 2, 3, 4, 99])
+def test_a_request_goes_on_only_from_the_one_before(after):
+    data = exported_session()
+    events = [*data["events"], {**data["events"][2], "seq": 5}]
+    events[4] = {
+        **events[4],
+        "data": {**events[4]["data"], "messages": {"after": after, "added": [hashed(TASK)]}},
+    }
+    result = parsed({**data, "events": events})
+    if after == 3:
+        assert isinstance(result, Export)
+    else:
+        assert result == ExportProblem(
+            f"events.4.data.messages.after: is {after}, but event 3 named messages last"
+        )
+
+
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b"", "is no JSON"),
-        (b"\xff\xfe{}", "is no UTF-8 text: byte 1"),
-        (b"not json", "is no JSON: Expecting value: line 1 column 1"),
-        (b"[]", "is no exported session"),
-        (b"null", "is no exported session"),
-        (b'{"format": "outrider-scenario"}', "is no exported session"),
-        (b'{"format": "outrider-export", "version": 2}', "version: “2” is not known here"),
-        (b'{"format": "outrider-export"}', "version: “null” is not known here"),
-        (b'{"format": "outrider-export", "version": NaN}', "NaN is no number of JSON"),
+        (b"", "is not JSON"),
+        (b"\xff\xfe{}", "is not UTF-8 text: byte 1"),
+        (b"not json", "is not JSON: Expecting value: line 1 column 1"),
+        (b"[]", "is not an exported session"),
+        (b"null", "is not an exported session"),
+        (b'{"format": "outrider-scenario"}', "is not an exported session"),
+        (b'{"format": "outrider-export", "version": 2}', "version: “2” is unknown"),
+        (b'{"format": "outrider-export"}', "version: “null” is unknown"),
+        (b'{"format": "outrider-export", "version": NaN}', "NaN is not a JSON number"),
         (b'{"format": "outrider-export", "version": 1}', "program: Field required"),
         (b"[" * 500_000, "nested too deeply"),
         (b'{"a":' * 500_000, "nested too deeply"),
-        (b"1" * 10_000, "is no JSON"),
+        (b"1" * 10_000, "is not JSON"),
     ],
 )
 def test_what_is_no_export_is_refused(raw, words):
@@ -114,8 +131,8 @@ def change(data, index, **values):
     ("spoil", "words"),
     [
         (lambda d: d["events"].clear(), "events: there are none"),
-        (lambda d: d["events"].pop(1), "events.1.seq: is 3 where 2 is next"),
-        (lambda d: d["events"].reverse(), "events.0.seq: is 4 where 1 is next"),
+        (lambda d: d["events"].pop(1), "events.1.seq: is 3, expected 2"),
+        (lambda d: d["events"].reverse(), "events.0.seq: is 4, expected 1"),
         (lambda d: d["events"][2].update(seq="3"), "events.2.seq: Input should be a valid integer"),
         (lambda d: d["events"][1].update(sessionId="ses_2"), "events.1.sessionId: is “ses_2”, but"),
         (lambda d: d["events"][1].update(data=[]), "events.1.data: Input should be a valid dictionary"),
@@ -129,13 +146,13 @@ def change(data, index, **values):
         (lambda d: d["contents"].update({hashed(TEXT): 7}), f"contents.{hashed(TEXT)}: Input should be"),
         (
             lambda d: d["events"][0].update(type="session.closed", data={"reason": "x"}),
-            "events.0.type: “session.closed” is no first event; one of session.started, session.forked is",
+            "events.0.type: “session.closed” is not a first event; expected one of session.started, session.forked",
         ),
         (
             lambda d: d["events"].append({**d["events"][0], "seq": 5}),
             "events.4.type: “session.started” must be the first event",
         ),
-        (lambda d: d["events"][3].update(ts="soon"), "events.3.ts: “soon” is no time"),
+        (lambda d: d["events"][3].update(ts="soon"), "events.3.ts: “soon” is not a time"),
         (lambda d: d["events"][3].update(ts="2026-01-01T00:00:00"), "has no time zone"),
         (
             lambda d: d["events"][3].update(type="turn.parked", data={"open": []}),

@@ -40,9 +40,34 @@ async def test_a_malformed_call_has_a_result_and_the_turn_goes_on(outrider_scena
     results = {finished["callId"]: finished for finished in run.events_of("tool.finished")}
     assert results["c_1"]["status"] == "error"
     assert 0 < len(results["c_1"]["content"]) < 70_000
-    assert "failed inside" not in results["c_1"]["content"], results["c_1"]["content"]
+    assert "because of an error in Outrider" not in results["c_1"]["content"], results["c_1"]["content"]
     assert results["c_2"]["status"] == "ok"
     assert (await run.go_on("Again")).response == "Again."
+
+
+async def test_a_command_that_is_too_long_to_be_looked_at_is_refused(outrider_scenario, workspace):
+    command = "echo " + "a b c " * 100_000
+    run = await outrider_scenario(
+        "Go on", [call("run_command", command=command), say("Done.")], workspace=workspace
+    )
+    (finished,) = run.events_of("tool.finished")
+    assert finished["status"] == "error"
+    assert "600,005 characters; the limit is 100,000" in finished["content"]
+    assert "write_file" in finished["content"]
+    assert not run.events_of("approval.requested")
+
+
+async def test_a_patch_of_too_many_hunks_is_refused(outrider_scenario, workspace):
+    hunks = "".join(f"@@\n-line {number}\n+other {number}\n" for number in range(20_000))
+    patch = f"*** Begin Patch\n*** Update File: README.md\n{hunks}*** End Patch\n"
+    before = (workspace / "README.md").read_text()
+    run = await outrider_scenario(
+        "Go on", [call("apply_patch", patch=patch), say("Done.")], workspace=workspace
+    )
+    (finished,) = run.events_of("tool.finished")
+    assert finished["status"] == "error"
+    assert "it has 20,000 hunks; the limit is 1,000. Split it into several patches" in finished["content"]
+    assert (workspace / "README.md").read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -95,4 +120,4 @@ async def test_a_thousand_calls_at_once(workspace):
     run = await run_scenario("Go on", [say("", *calls), say("Done.")], workspace=workspace, seconds=30)
     assert run.outcome in {"completed", "budget_exhausted"}
     finished = [event["callId"] for event in run.events_of("tool.finished")]
-    assert len(finished) == len(set(finished)) == 1000
+    assert len(finished) == len(set(finished)) == 201

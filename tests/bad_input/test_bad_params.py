@@ -39,6 +39,7 @@ UNKNOWN = {
     "outrider.wait": {"turnId": "turn_none", "timeout": 0},
     "outrider.events": {"sessionId": "ses_none"},
     "outrider.resume": {"sessionId": "ses_none"},
+    "outrider.retry": {"turnId": "turn_none"},
     "outrider.undo": {"sessionId": "ses_none"},
     "outrider.redo": {"sessionId": "ses_none"},
     "outrider.open": {"what": "answer", "id": "open_none"},

@@ -1,6 +1,7 @@
 """A log that is damaged, newer, in the way, gone, or on a full disk: every command says why, and the server lives."""
 
 import os
+import random
 import shutil
 import sqlite3
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from outrider.ports.model import content_hash
 from outrider.store.schema import FILE_NAME, SCHEMA_VERSION
 from outrider.testing.editor.answers import Never
 from outrider.testing.editor.connections import Stdio
@@ -38,8 +40,15 @@ def of_a_newer_program(path):
     connection.close()
 
 
+def of_somebody_else(path):
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("CREATE TABLE notes (text)")
+    connection.close()
+
+
 BROKEN = {
-    "junk": lambda path: path.write_bytes(b"junk" * 2000),
+    "foreign": of_somebody_else,
     "newer": of_a_newer_program,
     "folder": lambda path: path.mkdir(),
 }
@@ -69,6 +78,64 @@ async def test_a_log_that_cannot_be_opened(workspace, kind):
         assert await editor.code_actions("tariff.py") == []
     if before is not None:
         assert (state / FILE_NAME).read_bytes() == before
+
+
+async def test_a_damaged_log_is_set_aside_and_what_can_be_read_of_it_stays_readable(workspace):
+    path = state_of(workspace) / FILE_NAME
+    script = [
+        {"tool_calls": [{"name": "read_file", "input": {"path": "README.md"}}]},
+        *SCRIPT,
+        *[{"text": f"Done {number}. {'x' * 12000}"} for number in range(30)],
+    ]
+    full = {"permissionMode": "full"}
+    async with start_session("stock", workspace, scripted(workspace, script), full) as editor:
+        await editor.run("First")
+        edited = editor.session_id
+        for _ in range(9):
+            await editor.run("Again")
+        before = (await editor.command("outrider.sessions"))["sessions"]
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - 6_000])
+    damaged = path.read_bytes()
+    async with start_session("stock", workspace, scripted(workspace, SCRIPT), full) as editor:
+        kept = path.with_name(f"{path.stem}-damaged-1{path.suffix}")
+        await editor.wait_for(
+            lambda: [said for said in editor.said if said.level == 2 and str(kept) in said.text],
+            "word of the damaged log",
+        )
+        assert kept.read_bytes() == damaged
+        listed = (await editor.command("outrider.sessions"))["sessions"]
+        assert edited in {one["sessionId"] for one in listed} <= {one["sessionId"] for one in before}
+        events = (await editor.command("outrider.events", {"sessionId": edited}))["events"]
+        assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+        await editor.command("outrider.undo", {"sessionId": edited, "scope": "session"})
+        assert "Parking" in (workspace / "README.md").read_text()
+        await editor.run("A new one")
+
+
+async def test_a_damaged_page_is_known_before_the_first_event_of_a_short_run(workspace):
+    path = state_of(workspace) / FILE_NAME
+    full = {"permissionMode": "full"}
+    model = scripted(workspace, [{"text": f"Done {number}. {'x' * 12000}"} for number in range(30)])
+    async with start_session("stock", workspace, model, full) as editor:
+        for _ in range(20):
+            await editor.run("Again")
+        first = editor.session_id
+    with path.open("r+b") as file:
+        # A page in the middle: the file opens, and the newest events are read and written elsewhere.
+        file.seek(path.stat().st_size // 4096 // 2 * 4096)
+        file.write(b"\xff" * 4096)
+    damaged = path.read_bytes()
+    async with start_session("stock", workspace, model, full) as editor:
+        await editor.run("Once, and the editor ends")
+    kept = path.with_name(f"{path.stem}-damaged-1{path.suffix}")
+    assert kept.read_bytes() == damaged
+    assert [said for said in editor.said if said.level == 2 and str(kept) in said.text]
+    async with start_session("stock", workspace, model, full) as again:
+        events = (await again.command("outrider.events", {"sessionId": first}))["events"]
+        assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+        assert events
+        assert [one["data"] for one in events if one["type"] == "turn.started"]
 
 
 async def test_a_state_folder_that_is_a_file(workspace):
@@ -114,7 +181,14 @@ async def test_contents_that_are_damaged(workspace):
         with connection:
             connection.execute("UPDATE blobs SET content = 'x'")
         connection.close()
-        assert FILE_NAME in await failed(editor, "outrider.undo", {"sessionId": session_id})
+        undone = await editor.command("outrider.undo", {"sessionId": session_id})
+        assert undone["undone"] == []
+        ((what, why),) = [(one["what"], one["reason"]) for one in undone["notUndoable"]]
+        assert what == "README.md"
+        assert "damaged" in why
+    async with start_session("stock", workspace, scripted(workspace, SCRIPT)) as editor:
+        undone = await editor.command("outrider.undo", {"sessionId": session_id})
+        assert [one["what"] for one in undone["notUndoable"]] == ["README.md"]
     async with start_session("stock", workspace, scripted(workspace, SCRIPT)) as editor:
         for _ in range(2):  # the second time must not find what the first left behind
             assert FILE_NAME in await failed(editor, "outrider.resume", {"sessionId": session_id})
@@ -164,7 +238,7 @@ async def test_a_full_disk_lets_no_effect_start(workspace):
             editor, "outrider.run", {"prompt": "x" * 2 * FULL_BYTES, "sessionId": started["sessionId"]}
         )
         assert FILE_NAME in message
-        assert "Make room" in message
+        assert "Free disk space" in message
         editor.answer_late(editor.questions[0], "Allow once")
         await editor.wait_for(
             lambda: [said for said in editor.said if said.level == 1], "word that the log cannot be written"
@@ -173,7 +247,65 @@ async def test_a_full_disk_lets_no_effect_start(workspace):
         assert "Parking" in (workspace / "README.md").read_text(), "an effect without its log"
     async with start_session("stock", workspace, scripted(workspace, SCRIPT), answers=["Reject"]) as editor:
         await editor.command("outrider.resume", {"sessionId": started["sessionId"]})
-        assert (await editor.wait_turn(started["turnId"]))["outcome"] == "completed"
+        ended = await editor.wait_turn(started["turnId"])
+        assert (ended["outcome"], ended["reason"]) == ("failed", "store_failed")
+
+
+def filling(seed=1):
+    """Eight edits, each with an answer that the log can hardly make smaller."""
+    letters = random.Random(seed)
+    noise = ["".join(letters.choices("abcdefghijklmnopqrstuvwxyz0123456789 ", k=30_000)) for _ in range(8)]
+    edits = [
+        {"name": "edit_file", "input": {"path": "README.md", "old": "# ", "new": f"# {number}"}}
+        for number in range(8)
+    ]
+    return [
+        {"tool_calls": [{"name": "read_file", "input": {"path": "README.md"}}]},
+        *({"text": text, "tool_calls": [edit]} for text, edit in zip(noise, edits, strict=True)),
+        {"text": "All done."},
+    ]
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+async def test_a_turn_whose_log_fails_in_the_middle_has_failed_everywhere(workspace, resumed):
+    limit = 330_000
+    command = (sys.executable, "-c", LIMITED % (limit, limit))
+    how = {"connection": Stdio(command, cwd=workspace.parent)}
+    full = {"permissionMode": "full"}
+    model = scripted(workspace, filling())
+    failure = ("failed", "store_failed")
+    async with start_session("stock", workspace, model, full, **how) as editor:
+        started = await editor.command("outrider.run", {"prompt": "Edit"})
+        ended = await editor.command("outrider.wait", {"turnId": started["turnId"]})
+        assert (ended["outcome"], ended["reason"]) == failure
+        assert FILE_NAME in ended["summary"]
+        (status,) = (await editor.command("outrider.status"))["sessions"]
+        assert status["state"] == "idle"
+        assert editor.progress
+        assert not [progress for progress in editor.progress.values() if progress.running]
+        assert [said for said in editor.said if said.level == 1 and FILE_NAME in said.text]
+        before = (workspace / "README.md").read_text()
+        assert not before.startswith(("# Parking", "# 76543210Parking")), (
+            "some edits were made, and some were not"
+        )
+    async with start_session("stock", workspace, model, full) as editor:
+        if resumed:
+            await editor.command("outrider.resume", {"sessionId": started["sessionId"]})
+        ended = await editor.command("outrider.wait", {"turnId": started["turnId"]})
+        assert (ended["outcome"], ended["reason"]) == failure
+        (listed,) = (await editor.command("outrider.sessions"))["sessions"]
+        assert listed["outcome"] == "failed"
+        assert (workspace / "README.md").read_text() == before, "it does not go on by itself"
+        log = (await editor.command("outrider.events", {"sessionId": started["sessionId"]}))["events"]
+        assert [one["data"]["reason"] for one in log if one["type"] == "turn.finished"] == ["store_failed"]
+        undone = await editor.command(
+            "outrider.undo", {"sessionId": started["sessionId"], "scope": "session"}
+        )
+        assert undone["conflicts"] == []
+        assert (workspace / "README.md").read_text().startswith("# Parking")
+    async with start_session("stock", workspace, model, full) as editor:
+        assert not list((state_of(workspace) / "locks").glob("*.failed"))
+        assert (await editor.run("Again"))["outcome"] == "completed"
 
 
 @pytest.mark.parametrize("make", [lambda path: path.write_bytes(b"limits = [\xff"), os.mkfifo, Path.mkdir])
@@ -209,7 +341,7 @@ async def test_locks_that_cannot_be_made(workspace):
     state_of(workspace).mkdir()
     (state_of(workspace) / "locks").write_text("in the way")
     async with start_session("stock", workspace, scripted(workspace, SCRIPT)) as editor:
-        assert "locked" in await failed(editor, "outrider.run", {"prompt": "x"})
+        assert "could not lock" in await failed(editor, "outrider.run", {"prompt": "x"})
         assert (await editor.command("outrider.status"))["sessions"] == []
 
 
@@ -230,3 +362,24 @@ async def test_a_session_that_is_opened_from_all_sides_is_opened_once(workspace)
         turns = [(await pending[1])["turnId"], (await pending[3])["turnId"]]
         assert {(await editor.wait_turn(turn))["summary"] for turn in turns} == {"Two.", "Three."}
         assert len(editor.events_of("session.restored")) == 1
+
+
+async def test_a_damaged_text_blocks_only_the_undo_of_its_own_change(workspace):
+    calls = [
+        {"name": "write_file", "input": {"path": name, "content": f"{name} is new\n"}, "id": f"c_{name}"}
+        for name in ("one.txt", "two.txt", "three.txt")
+    ]
+    script = [{"tool_calls": calls}, {"text": "Done."}]
+    full = {"permissionMode": "full"}
+    async with start_session("stock", workspace, scripted(workspace, script), full) as editor:
+        await editor.run("First")
+    connection = sqlite3.connect(state_of(workspace) / FILE_NAME)
+    digest = content_hash(b"two.txt is new\n")
+    with connection:
+        assert connection.execute("UPDATE blobs SET content = 'x' WHERE digest = ?", (digest,)).rowcount == 1
+    connection.close()
+    async with start_session("stock", workspace, scripted(workspace, script), full) as editor:
+        undone = await editor.command("outrider.undo", {"scope": "session"})
+        assert {one["path"] for one in undone["undone"]} == {"one.txt", "three.txt"}
+        assert [one["what"] for one in undone["notUndoable"]] == ["two.txt"]
+        assert sorted(path.name for path in workspace.glob("*.txt")) == ["two.txt"]

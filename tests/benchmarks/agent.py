@@ -22,6 +22,9 @@ class Agent:
     options: dict[str, Any]
     child: Child = field(default_factory=Child)
     turn: str = ""
+    session: str = ""
+    ended: int = 0
+    """Turns that have finished."""
     finished: "asyncio.Future[float]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -35,6 +38,8 @@ class Agent:
     """Set by the first question."""
     edits: int = 0
     """Edits of documents that were asked for; each makes a version."""
+    awaited: int = 1
+    """How many turns have to end before it counts as finished."""
     start_seconds: float = 0.0
     """From the spawn to the response to `initialize`."""
 
@@ -47,14 +52,20 @@ class Agent:
     async def __aexit__(self, *_: object) -> None:
         await self.child.stop()
 
-    async def run(self, server: ModelServer | None = None) -> None:
-        """Start a turn; the bare agent is told the model server with it, Outrider has it in its options."""
+    async def run(self, server: ModelServer | None = None, **more: Any) -> None:
+        """Start a turn; the bare agent is told the model server with it, Outrider has it in its options.
+
+        Args:
+            server: The model server.
+            more: Further params of `outrider.run`.
+        """
         if self.bare:
             assert server is not None
             address = f"http://127.0.0.1:{server.port}/v1"
             await self.child.command("bare.run", {"prompt": "go", "url": address})
         else:
-            self.turn = (await self.child.command("outrider.run", {"prompt": "go"}))["turnId"]
+            started = await self.child.command("outrider.run", {"prompt": "go", **more})
+            self.turn, self.session = started["turnId"], started["sessionId"]
 
     def open(self, path: Path, text: str) -> None:
         """Open a document with a text that the disk may not have."""
@@ -78,7 +89,9 @@ class Agent:
         elif method == "outrider/stream" and params["kind"] == "output":
             self.output.set()
         elif method == "bare/finished" or (method == "outrider/event" and params["type"] == "turn.finished"):
-            self.finished.set_result(now)
+            self.ended += 1
+            if self.ended == self.awaited:
+                self.finished.set_result(now)
 
     def _on_request(self, method: str, params: Any) -> Any:
         if method == "workspace/applyEdit":
@@ -96,7 +109,7 @@ class Agent:
 
 def outrider_options(state: Path, more: dict[str, Any]) -> dict[str, Any]:
     """Settings for Outrider: events and log on, as a client with a plugin has them."""
-    return {"events": True, "stateDir": str(state), "limits": {"steps": 1000}, **more}
+    return {"events": True, "stateDir": str(state), "limits": {"steps": 1001}, **more}
 
 
 def model_options(server: ModelServer) -> dict[str, Any]:

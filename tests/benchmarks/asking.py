@@ -11,13 +11,13 @@ from multiprocessing.connection import Connection
 import httpx
 from model_server import ModelServer
 
-from outrider.agent.context_window.counting import Counter
+from outrider.agent.context.tokens import Counter
 from outrider.models.dialects.openai_chat import OpenAiChatModel
-from outrider.models.provider import HttpProvider
+from outrider.models.http.keys import Keys
+from outrider.models.http.provider import HttpProvider
 from outrider.ports.clock import SystemClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, ModelRequest, ModelResponse, Tokens
-from outrider.ports.secrets import EnvironmentSecrets
 from outrider_protocol.settings import ProviderSettings
 
 REQUESTS = 200
@@ -57,7 +57,7 @@ async def request_ms(bare: bool) -> float:
 
 async def _own_ms(url: str) -> float:
     settings = ProviderSettings(kind="openai-chat", base_url=url)
-    provider = HttpProvider("my", settings, clock=SystemClock(), secrets=EnvironmentSecrets({}))
+    provider = HttpProvider("my", settings, clock=SystemClock(), secrets=Keys({}))
     model = OpenAiChatModel(provider, "m", ids=SequentialIds())
     times: list[float] = []
     for _ in range(REQUESTS):

@@ -1,6 +1,7 @@
 """A client that costs nothing: raw JSON-RPC over the pipes of a child process."""
 
 import asyncio
+import contextlib
 import json
 import sys
 import time
@@ -64,6 +65,23 @@ class Child:
     def resident_mb(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+    def proportional_mb(self) -> float:
+        """Memory of the process and all its children, shared pages counted in parts (PSS)."""
+        parents = {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                parents[int(stat.parent.name)] = int(fields[1])
+        tree = {self.process.pid}
+        while more := {pid for pid, parent in parents.items() if parent in tree} - tree:
+            tree |= more
+        total = 0
+        for pid in tree:
+            with contextlib.suppress(OSError):
+                rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                total += int(rollup.partition("\nPss:")[2].split()[0])
+        return total / 1024
 
     async def stop(self) -> None:
         await self.request("shutdown", None)

@@ -10,10 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from outrider.permissions.decide import Access, decide
-from outrider.permissions.rules import RUN, Rule
-from outrider.permissions.ruling import ruling_on
-from outrider.tools.command_line import look_at
+from outrider.permissions.policy.decide import Access, decide
+from outrider.permissions.policy.rules import RUN, Rule
+from outrider.permissions.policy.ruling import ruling_on
+from outrider.tools.run_command.command_line import look_at
 from outrider.workspace.paths import folders_of
 
 RULES = [*(Rule("allow", RUN, f"tool{n} verb") for n in range(50)), Rule("deny", RUN, "git push")]

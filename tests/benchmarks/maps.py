@@ -7,8 +7,8 @@ from pathlib import Path
 from outrider.ports.clock import SystemClock
 from outrider.ports.maps import Focus
 from outrider.processes import Supervisor
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.overlay import Overlay
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.overlay import Overlay
 from outrider.workspace.paths import folders_of
 from outrider.workspace.repository_map.repository_map import RepositoryMap, Rooms
 from outrider.workspace.search import Search, find_ripgrep
@@ -68,7 +68,7 @@ class MapMeasures:
             await supervisor.close()
 
     async def update_ms(self) -> float:
-        """A map after one file changed on the disk: it is read and ranked again. The best of some."""
+        """A map after one file changed on disk: it is read and ranked again. The best of some."""
         self._write()
         supervisor = Supervisor(SystemClock())
         maps = self._maps(supervisor, self._root.with_name("cache1"))

@@ -4,26 +4,54 @@ import asyncio
 import itertools
 import json
 import statistics
+import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from model_server import ModelServer, delta, sse
 
 from agent import Agent, model_options, outrider_options
-from outrider.models.dialects.chat_decoder import ChatDecoder
-from outrider.models.sse import SseSplitter
+from outrider.models.dialects.openai_chat import ChatDecoder
+from outrider.models.http.sse import SseSplitter
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import ModelResponse
 
+FILES = 1_000
+"""Of 1 kB each: a step reads one that no step has read before."""
+SESSIONS = 20
 DECODED = 60_000
 READ_AT_ONCE = 16_384
 """Bytes that the decoder is given at a time."""
 STREAMED = 20_000
 MARK = "314159"
 """Seconds that commands sleep, by which they are found among the processes of the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A run of steps."""
+
+    costs: list[float]
+    """Own cost of each, ms: from the last byte of a model's answer until the whole next request has arrived."""
+    resident_mb: float
+    proportional_mb: float
+    """After it, of all processes together."""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.costs)
+
+    @property
+    def first(self) -> float:
+        return statistics.median(self.costs[:10])
+
+    @property
+    def last(self) -> float:
+        return statistics.median(self.costs[-10:])
 
 
 class Measures:
@@ -34,8 +62,8 @@ class Measures:
         self._numbers = itertools.count(1)
         self._root = folder / "workspace"
         (self._root / "src").mkdir(parents=True)
-        for number in range(20):
-            lines = "".join(f"value_{n} = {n}\n" for n in range(20))
+        for number in range(FILES):
+            lines = "".join(f"value_{n} = {n:050}\n" for n in range(16))
             (self._root / "src" / f"file_{number}.py").write_text(lines)
 
     async def initialize_ms(self, bare: bool) -> float:
@@ -61,14 +89,71 @@ class Measures:
                 times.append(time.perf_counter() - begin)
             return statistics.median(times) * 1000
 
-    async def step_ms(self, bare: bool) -> float:
-        """Median own cost of a step in a run of 50."""
-        return statistics.median((await self._steps(bare, 50))[0])
+    async def first_request_ms(self) -> float:
+        """Spawn → the first request of a turn has arrived at the model."""
+        begin = time.perf_counter()
+        async with ModelServer() as server, self._agent(False, server) as agent:
+            await agent.run(server)
+            await asyncio.wait_for(agent.finished, 60)
+            return (server.received_at[0] - begin) * 1000
 
-    async def long_run(self) -> tuple[float, float, float]:
-        """A run of 200 steps: own cost of the first ten and of the last ten (medians, ms), and MB after it."""
-        costs, resident = await self._steps(False, 200)
-        return statistics.median(costs[:10]), statistics.median(costs[-10:]), resident
+    async def next_request_ms(self) -> float:
+        """A prompt in a session that had one before → its request has arrived at the model; median of 10."""
+        async with ModelServer() as server, self._agent(False, server) as agent:
+            await agent.run(server)
+            await asyncio.wait_for(agent.finished, 60)
+            times: list[float] = []
+            for _ in range(10):
+                agent.finished, agent.ended = asyncio.get_running_loop().create_future(), 0
+                await asyncio.sleep(0.05)  # a user does not type faster; the log has been written by then
+                begin = time.perf_counter()
+                await agent.run(server, sessionId=agent.session)
+                await asyncio.wait_for(agent.finished, 60)
+                times.append(server.received_at[-1] - begin)
+            return statistics.median(times) * 1000
+
+    async def steps(self, bare: bool, steps: int, thinks: float) -> "Steps":
+        """Own cost of each step of a run.
+
+        Args:
+            bare: Whether it is the bare agent's.
+            steps: How many steps there are.
+            thinks: Seconds that the model takes for each answer.
+        """
+        async with ModelServer(steps=steps, thinks=thinks) as server, self._agent(bare, server) as agent:
+            await agent.run(server)
+            await asyncio.wait_for(agent.finished, 300)
+            pairs = zip(server.answered_at, server.received_at[1:], strict=False)
+            costs = [(received - answered) * 1000 for answered, received in pairs]
+            return Steps(costs, agent.child.resident_mb(), agent.child.proportional_mb())
+
+    async def log_mb(self) -> float:
+        """The log after a run of 1 000 steps that read 1 kB each."""
+        async with ModelServer(steps=FILES) as server, self._agent(False, server) as agent:
+            await agent.run(server, limits={"steps": 2 * FILES})
+            await asyncio.wait_for(agent.finished, 300)
+        state = self._folder / f"state{next(self._numbers) - 1}"
+        return sum(path.stat().st_size for path in state.rglob("*") if path.is_file()) / 1e6
+
+    async def together_per_second(self) -> float:
+        """Steps a second of 20 sessions at once, 50 steps each."""
+        steps = 50
+        async with ModelServer(steps=steps, sessions=True) as server, self._agent(False, server) as agent:
+            await agent.child.command("outrider.status", {})
+            agent.awaited = SESSIONS
+            begin = time.perf_counter()
+            await asyncio.gather(*(agent.run(server) for _ in range(SESSIONS)))
+            end = await asyncio.wait_for(agent.finished, 300)
+            return SESSIONS * steps / (end - begin)
+
+    async def command_line_ms(self, *arguments: str) -> float:
+        """A command of the command line, from its start to its end."""
+        begin = time.perf_counter()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "outrider", *arguments, cwd=self._root, stdout=asyncio.subprocess.DEVNULL
+        )
+        assert await process.wait() == 0
+        return (time.perf_counter() - begin) * 1000
 
     async def relay_ms(self, bare: bool) -> float:
         """Median from a token's leaving the model server to its arrival at the client, 4 ms between tokens."""
@@ -109,7 +194,7 @@ class Measures:
             return await agent.cancel() * 1000
 
     async def cancel_in_question_ms(self) -> float:
-        """Cancel → its end heard of, while the person is asked."""
+        """Cancel → its end heard of, while the user is asked."""
         call = self._call("ask_user", {"question": "Which?", "options": ["a", "b"]})
         async with self._agent(False, **call) as agent:
             await agent.run()
@@ -127,8 +212,8 @@ class Measures:
             return seconds * 1000
 
     async def idle_mb(self) -> float:
-        """Resident memory with the house built and nothing done."""
-        async with self._agent(False) as agent:
+        """Resident memory with everything built, a model configured, and nothing done."""
+        async with ModelServer() as server, self._agent(False, server) as agent:
             await agent.child.command("outrider.doctor", {})
             return agent.child.resident_mb()
 
@@ -141,14 +226,6 @@ class Measures:
         options = {} if bare else outrider_options(state, model | more)
         async with Agent(bare, self._root, options) as agent:
             yield agent
-
-    async def _steps(self, bare: bool, steps: int) -> tuple[list[float], float]:
-        # Own cost: from the last byte of an answer of the model until the whole next request is there.
-        async with ModelServer(steps=steps) as server, self._agent(bare, server) as agent:
-            await agent.run(server)
-            await asyncio.wait_for(agent.finished, 120)
-            pairs = zip(server.answered_at, server.received_at[1:], strict=False)
-            return [(received - answered) * 1000 for answered, received in pairs], agent.child.resident_mb()
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         # A model that makes one call, and then ends the turn.

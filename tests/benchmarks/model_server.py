@@ -26,7 +26,7 @@ def delta(content: dict[str, object], finish: str | None = None) -> dict[str, ob
 
 def reading_step(number: int) -> bytes:
     """A response that asks for one small file."""
-    return calling_step(number, [("read_file", {"path": f"src/file_{number % 20}.py"})])
+    return calling_step(number, [("read_file", {"path": f"src/file_{number}.py"})])
 
 
 def calling_step(number: int, wanted: Sequence[tuple[str, dict[str, Any]]]) -> bytes:
@@ -59,6 +59,10 @@ class ModelServer:
     tokens: int = 0
     interval: float = 0.0
     """Seconds between tokens."""
+    thinks: float = 0.0
+    """Seconds from a request to its answer."""
+    sessions: bool = False
+    """Whether several sessions ask at once: a step is then counted by the results that its request has."""
     answered_at: list[float] = field(default_factory=list)
     received_at: list[float] = field(default_factory=list)
     token_sent_at: list[float] = field(default_factory=list)
@@ -77,9 +81,12 @@ class ModelServer:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
                 length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
-                await reader.readexactly(length)
+                body = await reader.readexactly(length)
                 self.received_at.append(time.perf_counter())
-                await self._answer(writer, len(self.received_at) - 1)
+                number = body.count(b'"tool_call_id"') if self.sessions else len(self.received_at) - 1
+                if self.thinks:
+                    await asyncio.sleep(self.thinks)
+                await self._answer(writer, number)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typist import Typist
 
 from outrider.cli.answers import Rules
+from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.run import Ended, Task, run_task
-from outrider.cli.terminal import Keyboard
 
 FAKE_SERVER = Path(__file__).parent / "fake_server.py"
 
@@ -52,7 +52,7 @@ def canned(tmp_path: Path) -> Callable[[dict[str, Any]], list[str]]:
 
 @pytest.fixture
 def play(tmp_path: Path, canned: Callable[[dict[str, Any]], list[str]]):
-    """Runs a task against a scenario; `typed` is what the person types, None: nobody is there."""
+    """Runs a task against a scenario; `typed` is what the user types, None: nobody is there."""
 
     async def run(
         scenario: dict[str, Any],
@@ -68,7 +68,8 @@ def play(tmp_path: Path, canned: Callable[[dict[str, Any]], list[str]]):
         workspace = tmp_path / "workspace"
         workspace.mkdir(exist_ok=True)
         stream = Watched(on_print)
-        renderer = Renderer(Console(file=stream, width=80, markup=False, emoji=False, highlight=False))
+        console = Console(file=stream, width=80, markup=False, emoji=False, highlight=False)
+        renderer = Renderer(console, Problems(console))
         task = Task(
             workspace,
             options or {"events": True},
@@ -79,13 +80,7 @@ def play(tmp_path: Path, canned: Callable[[dict[str, Any]], list[str]]):
             server=canned(scenario),
         )
         lines = io.StringIO()
-        read, write = os.pipe()
-        try:
-            os.write(write, (typed or "").encode())
-            ended = await run_task(task, renderer, None if typed is None else Keyboard(read), lines)
-        finally:
-            os.close(read)
-            os.close(write)
+        ended = await run_task(task, renderer, None if typed is None else Typist(typed), lines)
         said = (tmp_path / "scenario.json.said").read_text().splitlines()
         return Played(
             ended,

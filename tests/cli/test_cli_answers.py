@@ -1,11 +1,17 @@
 """What `--yes-to` allows, and above all what it does not."""
 
+import io
+
 import pytest
 
-from outrider.cli.answers import OpenItem, OpenItems, Rules, can_match
+from event_data import filled, whole
+from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules, can_match
+from outrider.cli.render import Renderer
+from outrider.cli.terminal import make_console
 from outrider.lsp.client import Question
 from outrider.tools.all import own_tools
 from outrider_protocol import EDIT_TOOLS
+from outrider_protocol.events import Open
 
 
 def approval(title: str, tool: str, argument: str = "") -> OpenItem:
@@ -70,7 +76,12 @@ def test_a_rule_for_edits_does_not_reach_outside_the_workspace(rule):
 
 def test_a_rule_allows_what_has_hidden_characters_in_its_name():
     items, title = OpenItems(), "Create esc\x1b[31m\u202e.txt (+1)"
-    items.event({"type": "approval.requested", "data": {"id": "open_1", "callId": "c", "title": title}})
+    items.event(
+        {
+            "type": "approval.requested",
+            "data": whole("approval.requested", {"id": "open_1", "callId": "c", "title": title}),
+        }
+    )
     item = items.asked_by(Question("Create esc\\x1b[31m\\u202e.txt (+1)\n+x", ("Allow once", "Reject")))
     assert item is not None
     assert Rules(("all",)).allowing(item) == "all"
@@ -78,12 +89,17 @@ def test_a_rule_allows_what_has_hidden_characters_in_its_name():
 
 def test_a_call_of_a_tool_waits_until_it_is_answered_and_no_rule_does():
     items = OpenItems()
-    items.event({"type": "tool.asked", "data": {"id": "open_1", "callId": "c", "name": "weather"}})
+    items.event(
+        {
+            "type": "tool.asked",
+            "data": whole("tool.asked", {"id": "open_1", "callId": "c", "name": "weather"}),
+        }
+    )
     (item,) = items
     assert (item.kind, item.title, item.free_form, item.has_buttons) == ("tool", "Tool weather", True, False)
     assert Rules(("all",)).allowing(item) is None
     assert can_match("Tool deploy *")
-    items.event({"type": "tool.answered", "data": {"id": "open_1", "callId": "c"}})
+    items.event({"type": "tool.answered", "data": whole("tool.answered", {"id": "open_1", "callId": "c"})})
     assert list(items) == []
 
 
@@ -130,6 +146,76 @@ def test_an_edit_whose_path_looks_like_a_command_is_still_an_edit():
     assert Rules(("commands", "Run: *")).allowing(item) is None
 
 
+OUTSIDE_SANDBOX = approval("Run outside once: make test", "run_command", "make test")
+
+
+@pytest.mark.parametrize("rule", ["all", "commands", "*", "Run*", "run_command: *", "Run: make *", "edits"])
+def test_no_rule_for_commands_lets_one_leave_the_sandbox(rule):
+    assert Rules((rule,)).allowing(OUTSIDE_SANDBOX) is None
+
+
+@pytest.mark.parametrize("rule", ["outside", "Run outside once: make *"])
+def test_a_command_leaves_the_sandbox_by_a_rule_that_says_so(rule):
+    assert can_match(rule)
+    assert Rules((rule,)).allowing(OUTSIDE_SANDBOX) == rule
+    assert Rules((rule,)).allowing(COMMAND) is None
+
+
+PLANTED = OpenItem(
+    "open_1",
+    "approval",
+    "Put back: .envrc",
+    "run_command: make test",
+    "run_command",
+    options=("Put back", "Keep"),
+)
+
+
+@pytest.mark.parametrize("rule", ["all", "commands", "edits", "outside", "*", "Put back: *", "run_command:*", "run_command: *", "Run: *"])  # fmt: skip
+def test_no_rule_for_effects_decides_about_protected_files_that_a_command_changed(rule):
+    assert Rules((rule,)).allowing(PLANTED) is None
+
+
+@pytest.mark.parametrize("rule", ["put-back", "keep"])
+def test_a_rule_for_such_files_decides_about_nothing_else(rule):
+    assert can_match(rule)
+    assert Rules((rule,)).allowing(PLANTED) == rule
+    for item in (EDIT, COMMAND, OUTSIDE, OUTSIDE_SANDBOX):
+        assert Rules((rule,)).allowing(item) is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "given"),
+    [
+        ((), "Put back"),
+        (("all", "commands", "run_command:*"), "Put back"),
+        (("put-back",), "Put back"),
+        (("keep",), "Keep"),
+    ],
+)
+async def test_where_nobody_can_be_asked_such_files_are_put_back_unless_a_rule_keeps_them(rules, given):
+    items = OpenItems()
+    items.status(
+        [
+            filled(
+                Open,
+                {
+                    "id": "open_1",
+                    "kind": "approval",
+                    "title": "Put back: .envrc",
+                    "options": ["Put back", "Keep"],
+                },
+            )
+        ]
+    )
+
+    async def answer_command(_argument: dict[str, object]) -> None:
+        raise AssertionError
+
+    answerer = Answerer(Renderer(make_console(io.StringIO())), items, Rules(rules), None, answer_command)
+    assert await answerer(Question("Put back: .envrc\nmore", ("Put back", "Keep"))) == given
+
+
 def test_no_rule_answers_a_question():
     item = OpenItem("open_1", "question", "Run: make test")
     assert Rules(("all", "Run: make test")).allowing(item) is None
@@ -138,7 +224,9 @@ def test_no_rule_answers_a_question():
 def test_a_message_belongs_to_the_item_with_the_longest_title_it_begins_with():
     items = OpenItems()
     for number, title in enumerate(["Run: make", "Run: make test", "Run: make tests"]):
-        items.status([{"id": str(number), "kind": "approval", "title": title, "options": ["Allow once"]}])
+        items.status(
+            [filled(Open, {"id": str(number), "kind": "approval", "title": title, "options": ["Allow once"]})]
+        )
     found = items.asked_by(Question("Run: make test\nin .", ("Allow once",)))
     assert found and found.title == "Run: make test"
     assert items.asked_by(Question("Trust this workspace?", ())) is None
@@ -158,7 +246,7 @@ def test_a_message_belongs_to_the_item_with_the_longest_title_it_begins_with():
 )
 def test_after_a_restart_the_title_says_which_tool_it_is(title, tool):
     items = OpenItems()
-    items.status([{"id": "1", "kind": "approval", "title": title, "options": ["Allow once"]}])
+    items.status([filled(Open, {"id": "1", "kind": "approval", "title": title, "options": ["Allow once"]})])
     assert [item.tool for item in items] == [tool]
 
 

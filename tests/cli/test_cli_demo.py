@@ -1,25 +1,18 @@
-"""The demo when the person at the keyboard does not simply agree."""
+"""The demo when the user at the keyboard does not simply agree."""
 
 import io
-import os
 
 import pytest
 from rich.console import Console
+from typist import Typist
 
 from outrider.cli.demo import AFTER_REJECTION, run_demo
 from outrider.cli.run import ExitCode
-from outrider.cli.terminal import Keyboard
 
 
 async def played(typed: str) -> tuple[ExitCode, str]:
     stream = io.StringIO()
-    read, write = os.pipe()
-    try:
-        os.write(write, typed.encode())
-        code = await run_demo({"events": True}, Console(file=stream, width=300), Keyboard(read))
-    finally:
-        os.close(read)
-        os.close(write)
+    code = await run_demo({"events": True}, Console(file=stream, width=300), Typist(typed))
     return code, stream.getvalue()
 
 

@@ -1,12 +1,11 @@
-"""`outrider export`: a file that is whole, the person's own, and honest about what was taken out."""
+"""`outrider export`: a file that is whole, the user's own, and honest about what was taken out."""
 
 import json
 import stat
 
 import pytest
 
-from outrider.cli.export import described, encoded
-from outrider.cli.files import write_file
+from outrider.cli.export import described, encoded, write_file
 from outrider.cli.main import main
 from outrider.store.exported import parse_export, read_export
 from outrider.testing.scenario import scripted, start_session
@@ -39,7 +38,7 @@ def test_the_latest_session_goes_into_a_file(workspace, session_id, tmp_path, ca
     assert told.out == ""
     assert f"Exported session {session_id} to {target}" in told.err
     assert "Taken out: folder of the machine: " in told.err
-    assert "Look it over before you share it" in told.err
+    assert "Check it before you share it" in told.err
     assert list(tmp_path.glob(".outrider-*")) == []
 
 
@@ -64,14 +63,14 @@ def test_a_file_is_replaced_only_by_force(workspace, session_id, tmp_path, capfd
     target.write_text("mine")
     assert exported(workspace, "-o", str(target)) == 2
     assert target.read_text() == "mine"
-    assert "exists already; --force replaces it" in " ".join(capfd.readouterr().err.split())
+    assert "already exists; --force replaces it" in " ".join(capfd.readouterr().err.split())
     assert exported(workspace, "-o", str(target), "--force") == 0
     assert read_export(target).session_id == session_id
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [([], "there are no sessions in this folder yet"), (["ses_no"], "there is no session")],
+    [([], "this folder has no sessions yet"), (["ses_no"], "there is no session")],
 )
 def test_what_is_not_there_is_not_exported(workspace, tmp_path, capfd, arguments, words):
     target = tmp_path / "session.json"
@@ -97,8 +96,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 
 def test_a_file_made_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     target = tmp_path / "a"
-    monkeypatch.setattr("outrider.cli.files.secrets.token_hex", lambda _: target.write_text("theirs") and "1")
-    assert "exists already" in write_file(target, b"mine", force=False)
+    monkeypatch.setattr(
+        "outrider.cli.export.secrets.token_hex", lambda _: target.write_text("theirs") and "1"
+    )
+    assert "already exists" in write_file(target, b"mine", force=False)
     assert target.read_text() == "theirs"
 
 

@@ -35,7 +35,7 @@ def script(tmp_path: Path) -> Path:
         (["run"], "give a task"),
         (["run", "  "], "the task is empty"),
         (["run", "x", "--workspace", "/no/such/folder"], "is not a folder"),
-        (["run", "x", "--model", "nonsense"], "neither provider/name nor scripted:PATH"),
+        (["run", "x", "--model", "nonsense"], "is not provider/name, scripted:PATH"),
         (["run", "x", "--model", "scripted:/no/such.json"], "there is no file"),
         (["run", "x", "--mode", "destroy"], "destroy"),
         (["run", "x", "--permission-mode", "everything"], "everything"),
@@ -62,6 +62,12 @@ def test_the_help_names_every_command(capsys):
     text = said(capsys)
     for command in ("serve", "run", "demo", "sessions", "events", "undo", "redo", "doctor"):
         assert f" {command} " in text
+
+
+@pytest.mark.parametrize("argv", [["-h"], ["run", "-h"], ["scenario", "-h"], ["permissions", "add", "-h"]])
+def test_the_help_has_a_short_name(argv, capsys):
+    assert command_line.main(argv) == 0
+    assert " ".join(["Usage: outrider", *argv[:-1]]) in said(capsys)
 
 
 def test_the_version(capsys):

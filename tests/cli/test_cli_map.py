@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from outrider.cli.map import show_map, within
+from outrider.cli.prompt import show_map, within
 
 
 async def printed(workspace, **at_hand):
@@ -19,7 +19,7 @@ async def test_it_prints_the_names_of_the_files(workspace):
     text = await printed(workspace, files=["tests/test_tariff.py"], tokens=500)
     assert "tariff.py\n  function price 1\n" in text
     assert "  class PriceTest 6: test_two_hours 7\n" in text
-    assert await printed(workspace, tokens=1) == "no file of this folder defines a name that the map knows\n"
+    assert await printed(workspace, tokens=1) == "no file in this folder defines names for the map\n"
 
 
 def test_a_file_is_meant_from_where_one_is(tmp_path, monkeypatch):

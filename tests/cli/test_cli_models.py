@@ -1,5 +1,6 @@
 """`outrider models`: what is configured and reachable; and what is found where nothing is, which nobody uses unasked."""
 
+import contextlib
 import io
 
 import pytest
@@ -40,7 +41,9 @@ async def shown(outside, server=None, model="my/a", more=None, every=False, **se
     options = {"model": model, "providers": {"my": {"baseUrl": server.url, **settings}}} if server else {}
     options |= more or {}
     written = io.StringIO()
-    code = show(await app.survey(outside, options), make_console(written), every=every)
+    found = await app.survey(outside, options)
+    with contextlib.redirect_stderr(written):
+        code = show(found, make_console(written), every=every)
     return code, written.getvalue()
 
 
@@ -77,7 +80,7 @@ async def test_what_is_wrong_with_the_settings_is_said(outside):
     code, text = await shown(outside)
     assert (code, text.splitlines()[0]) == (
         1,
-        f"warning: {outside.user_settings}: providers.my.maxtokens: there is no such setting; this provider is left out",
+        f"warning: {outside.user_settings}: providers.my.maxtokens: unknown setting; this provider is ignored",
     )
     outside.user_settings.write_text("model = ")
     assert "is not valid TOML" in (await shown(outside))[1]
@@ -113,7 +116,7 @@ async def test_models_that_are_named_and_cannot_be_had_are_said(outside):
         code, text = await shown(outside, server, kind="openai-chat", more=more)
     assert code == 0
     said = text.splitlines()
-    assert "other/tiny is of no configured provider, so it is never asked" in said
+    assert "other/tiny has no configured provider, so it is never used" in said
     assert "my/c is not among those that my lists" in said
     assert not [line for line in said if line.startswith(("my/a is", "my/b is"))]
     (costs,) = [line for line in said if line.startswith("limits.cost")]
@@ -133,7 +136,7 @@ async def test_with_nothing_configured_keys_and_local_servers_are_offered(outsid
         code, text = await shown(keys)
         assert (server.received, other.received) == ([], [])
     assert (code, KEY in text) == (0, False)
-    assert f"not used unless you put it into {outside.user_settings}:" in text
+    assert f"to use one, add it to {outside.user_settings}:" in text
     assert '[providers.anthropic]\n  kind = "anthropic"\n  baseUrl = "https://api.anthropic.com/v1"' in text
     assert 'apiKeyEnv = "ANTHROPIC_API_KEY"' in text
     assert 'model = "ollama/a"' in text
@@ -153,8 +156,8 @@ async def test_a_local_server_that_lacks_something_is_offered_with_what_to_do(ou
         monkeypatch.setattr(app, "LOCAL_SERVERS", servers)
         code, text = await shown(outside)
     assert code == 0
-    assert "it has no model yet: `ollama pull NAME` gets one" in text
-    assert "it wants a key before it says which models it has" in text
+    assert "it has no model yet: get one with `ollama pull NAME`" in text
+    assert "it needs a key to list its models" in text
     assert 'apiKeyEnv = "VLLM_API_KEY"' in text
     assert "it has no model yet: load one there" in text
     assert 'model = "lmstudio/NAME"' in text
@@ -203,9 +206,9 @@ async def test_what_is_known_of_a_model_is_shown_with_where_it_comes_from(outsid
         if line.startswith("    ")
     }
     assert rows["tool format"] == ["hermes", "your settings"]
-    assert rows["context window"] == ["65536", "its provider says so"]
+    assert rows["context window"] == ["65536", "reported by its provider"]
     assert rows["vision"] == ["no", "assumed"]
-    assert "1 in, 2 out per million tokens   its provider says so" in text
+    assert "1 in, 2 out per million tokens   reported by its provider" in text
 
 
 async def test_what_ollama_tells_of_a_model_is_asked_for(outside):
@@ -215,8 +218,8 @@ async def test_what_ollama_tells_of_a_model_is_asked_for(outside):
         server.known["/api/show"] = tells(shown_of)
         _, text = await shown(outside, server, kind="ollama")
     rows = [line.split() for line in text.splitlines()]
-    assert ["tool", "format", "outrider", "its", "provider", "says", "so"] in rows
-    assert ["context", "window", "8192", "its", "provider", "says", "so"] in rows
+    assert ["tool", "format", "outrider", "reported", "by", "its", "provider"] in rows
+    assert ["context", "window", "8192", "reported", "by", "its", "provider"] in rows
 
 
 async def test_the_speed_of_models_is_taken_from_the_log(outside, workspace):

@@ -33,9 +33,7 @@ async def test_the_next_request_is_shown_message_by_message_with_its_counts(work
         assert words in text
     for section in ("identity", "environment", "prompt", "tools", "together"):
         assert section in text
-    assert (
-        "together: the provider's count of the latest request and its answer (9010), and what is new" in text
-    )
+    assert "total: the provider's count of the latest request and its answer (9010), plus what is new" in text
     assert "tools: read_file, list_files, find_files, search" in text
     lines = io.StringIO()
     assert await prompt(workspace, options, None, console, lines) == 0

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from event_data import whole
 from outrider.cli.diffs import FILE_LINES, diff_lines
+from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.terminal import make_console, plain_output, visible
-from outrider.workspace.diff import unified
+from outrider.workspace.text.diff import unified
 
 
 class Shown:
@@ -17,22 +19,17 @@ class Shown:
 
     def __init__(self, width: int = 80, colour: bool = False) -> None:
         self.stream = io.StringIO()
-        self.renderer = Renderer(
-            Console(
-                file=self.stream,
-                width=width,
-                markup=False,
-                emoji=False,
-                highlight=False,
-                force_terminal=colour,
-            )
+        console = Console(
+            file=self.stream, width=width, markup=False, emoji=False, highlight=False, force_terminal=colour
         )
+        self.renderer = Renderer(console, Problems(console))
         self.seq = 0
 
     def event(self, kind: str, **data: Any) -> "Shown":
         self.seq += 1
         ts = f"2026-01-01T00:00:{self.seq:02}.000Z"
-        self.renderer.event({"seq": self.seq, "ts": ts, "sessionId": "s", "type": kind, "data": data})
+        told = whole(kind, data)
+        self.renderer.event({"seq": self.seq, "ts": ts, "sessionId": "s", "type": kind, "data": told})
         return self
 
     def frame(self, kind: str, text: str, source: str = "m1") -> "Shown":
@@ -101,7 +98,7 @@ def test_withdrawn_text_is_followed_by_the_whole_of_the_new_one():
 def test_thoughts_that_were_shown_as_text_are_said_to_be_no_answer():
     shown = Shown().event("model.requested", messageId="m1").frame("text", "Hm.")
     shown.event("model.reset", messageId="m1", text="Hm.", reason="read_anew").responded("right")
-    assert shown.lines == ["Hm.", "(the text above was no answer yet)", "right"]
+    assert shown.lines == ["Hm.", "(the text above was not an answer yet)", "right"]
 
 
 def test_answers_for_other_purposes_are_not_shown():
@@ -182,7 +179,7 @@ def test_what_a_rule_decided_is_said_with_the_rule():
 def test_what_is_asked_anew_was_not_rejected():
     shown = Shown()
     shown.event("approval.resolved", id="o", callId="c", decision="reject", by="rule", rule="x", instead="p")
-    assert shown.lines == ["  withdrawn: what was asked has changed, and is asked anew"]
+    assert shown.lines == ["  withdrawn: the change is different now, and is asked about again"]
 
 
 def test_a_terminal_cuts_lines_at_its_edge():
@@ -282,11 +279,11 @@ def test_no_line_of_a_file_passes_for_another_file():
 
 
 def test_what_an_approval_warns_of_is_shown_above_the_diff():
-    detail = "Careful: id_rsa is shut: a key.\n" + unified("x\n", "y\n", "id_rsa")
+    detail = "Careful: id_rsa is a secret file: a key.\n" + unified("x\n", "y\n", "id_rsa")
     shown = Shown().event("edit.proposed", **proposed("a", "id_rsa", "x\n", "y\n"))
     asked = {"id": "o", "callId": "c", "digest": "d", "title": "Edit id_rsa (+1 −1)", "detail": detail}
     lines = shown.event("approval.requested", **asked).lines
-    assert lines[1:] == ["  Careful: id_rsa is shut: a key.", "  @@ -1 +1 @@", "  -x", "  +y"]
+    assert lines[1:] == ["  Careful: id_rsa is a secret file: a key.", "  @@ -1 +1 @@", "  -x", "  +y"]
 
 
 def test_a_rename_alone_has_no_counts():
@@ -309,7 +306,7 @@ def test_a_name_stays_on_its_line():
         ({"before": "1", "after": "2", "told": "[b.txt was changed]"}, "b.txt was changed by the command"),
         ({"before": "1", "told": "[b.txt was deleted by `rm`.]"}, "b.txt was deleted by the command"),
         (
-            {"before": "1", "told": "[b.txt was changed and cannot be read any more: it is no text.]"},
+            {"before": "1", "told": "[b.txt was changed and can no longer be read: it is no text.]"},
             "b.txt was made unreadable by the command",
         ),
         ({"before": "1"}, "b.txt was deleted or made unreadable by the command"),
@@ -389,7 +386,7 @@ def test_a_turn_is_told_of_the_model_that_answers_only_where_that_changes():
     assert shown.lines == [
         "model: my/big (tier frontier)",
         "model: my/mid (`model` of the settings)",
-        "going on with my/other (auth)",
+        "continuing with my/other (auth)",
         "model: my/big (tier frontier)",
     ]
 
@@ -406,12 +403,12 @@ def test_a_turn_is_told_of_the_model_that_answers_only_where_that_changes():
         (
             "switched",
             {"reason": "no_tools", "toolFormat": "hermes"},
-            "m takes no tools: its calls are text from here on (hermes)",
+            "m does not support tools: its calls are text from now on (hermes)",
         ),
         (
             "switched",
             {"reason": "unread_calls", "toolFormat": "kimi"},
-            "m writes calls that were not read: its calls are text from here on (kimi)",
+            "m wrote unreadable tool calls: its calls are text from now on (kimi)",
         ),
     ],
 )
@@ -436,7 +433,7 @@ def test_nothing_that_a_model_or_a_file_says_reaches_the_terminal_as_a_command()
     shown.event("edit.applied", changeId="x", path=EVIL, hunks=[{"line": 1, "removed": EVIL, "added": EVIL}])
     shown.event("error", code="x", message=EVIL)
     shown.event("tool.finished", callId="c", name="run_command", status="error", content=EVIL)
-    shown.renderer.message(1, EVIL)
+    shown.renderer.problems.message(1, EVIL)
     shown.event("turn.finished", outcome="failed", reason="x", summary=EVIL, usage={})
     for forbidden in "\x1b\x07\x9b\u202e\r\x00":
         assert forbidden not in shown.text
@@ -488,38 +485,38 @@ def test_the_last_line_says_how_the_work_was_checked(reason: str, line: str):
 def test_how_a_turn_ended_is_said_once():
     shown = Shown()
     shown.event("turn.finished", outcome="failed", reason="auth", summary="401: bad key", usage={})
-    shown.renderer.message(1, "Outrider, failed: 401: bad key")
+    shown.renderer.problems.message(1, "Outrider, failed: 401: bad key")
     assert shown.text.count("bad key") == 1
 
 
 def test_an_error_that_comes_as_an_event_and_as_a_message_is_shown_once():
     shown = Shown().event("error", code="x", message="the disk is full")
-    shown.renderer.message(1, "Outrider: the disk is full")
+    shown.renderer.problems.message(1, "Outrider: the disk is full")
     assert shown.lines == ["error: the disk is full (x)"]
 
 
 def test_what_the_server_tells_besides_the_events_is_shown():
     shown = Shown()
-    shown.renderer.message(3, "Outrider: The texts of changed files reached 1,000 bytes")
-    shown.renderer.message(3, "Outrider waits for you: “Run: make”. Code actions answer it.")
-    shown.renderer.message(3, "Outrider, completed: Done.")
-    shown.renderer.message(4, "a line for the log")
-    assert shown.lines == ["The texts of changed files reached 1,000 bytes"]
+    shown.renderer.problems.message(3, "Outrider: The stored texts of changed files reached 1,000 bytes")
+    shown.renderer.problems.message(3, "Outrider is waiting for you: “Run: make”. Code actions answer it.")
+    shown.renderer.problems.message(3, "Outrider, completed: Done.")
+    shown.renderer.problems.message(4, "a line for the log")
+    assert shown.lines == ["The stored texts of changed files reached 1,000 bytes"]
 
 
 def test_a_warning_of_the_start_is_not_shown_besides_the_error_that_says_it():
     shown = Shown()
-    shown.renderer.message(2, "Outrider: no such provider")
-    shown.renderer.message(2, "Outrider: a key is unknown")
-    shown.renderer.problem("no such provider")
-    shown.renderer.show_held()
+    shown.renderer.problems.message(2, "Outrider: no such provider")
+    shown.renderer.problems.message(2, "Outrider: a key is unknown")
+    shown.renderer.problems.error("no such provider")
+    shown.renderer.problems.show_held()
     assert sorted(shown.lines) == ["error: no such provider", "warning: a key is unknown"]
 
 
 def test_what_the_server_says_and_refuses_with_is_shown_once():
     shown = Shown()
-    shown.renderer.message(1, "Outrider: the log cannot be written")
-    shown.renderer.problem("the log cannot be written")
+    shown.renderer.problems.message(1, "Outrider: the log cannot be written")
+    shown.renderer.problems.error("the log cannot be written")
     assert shown.lines == ["error: the log cannot be written"]
 
 
@@ -560,5 +557,14 @@ def test_text_that_overtakes_the_answer_before_it_waits_for_its_place():
 def test_what_is_copied_is_not_broken():
     shown = Shown()
     go_on = "outrider run --session ses_1 -C " + "/a/long/folder" * 8
-    shown.renderer.open_items(["Edit a.py"], go_on, by_rule=True)
+    shown.renderer.open_items(["Edit a.py"], go_on, ["all"])
     assert f"  {go_on} --yes-to all" in shown.stream.getvalue().split("\n")
+
+
+def test_what_runs_without_a_sandbox_is_named_as_a_rule_of_its_own():
+    shown = Shown()
+    shown.renderer.open_items(
+        ["Run `make` in the workspace, without a sandbox."], "outrider run", ["all", "outside"]
+    )
+    assert "  outrider run --yes-to all --yes-to outside" in shown.lines
+    assert "`--yes-to all` does not include it" in " ".join(shown.stream.getvalue().split())

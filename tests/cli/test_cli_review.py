@@ -2,16 +2,15 @@
 
 import io
 import json
-import os
 import shlex
 import sys
 
 import pytest
 from rich.console import Console
+from typist import Typist
 
 from outrider.cli.render import Renderer
 from outrider.cli.run import Task, run_task
-from outrider.cli.terminal import Keyboard
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 EDITS = [{"old": f"line {number}\n", "new": f"new {number}\n"} for number in (5, 15, 25)]
@@ -47,13 +46,7 @@ def review(tmp_path, monkeypatch):
         options = {
             "model": f"scripted:{script}", "stateDir": str(tmp_path / "state"), "events": True, "workspaceTrusted": True,
         }  # fmt: skip
-        read, write = os.pipe()
-        try:
-            os.write(write, typed.encode())
-            ended = await run_task(Task(folder, options, "Go."), renderer, Keyboard(read))
-        finally:
-            os.close(read)
-            os.close(write)
+        ended = await run_task(Task(folder, options, "Go."), renderer, Typist(typed))
         assert "script" not in ended.summary, ended.summary
         return (folder / "a.txt").read_text(), stream.getvalue(), ended.code
 
@@ -79,7 +72,7 @@ async def test_with_every_change_left_out_nothing_is_written(review):
 async def test_whoever_goes_back_is_asked_as_before(review):
     now, shown, _ = await review("r\ny\nwhat\nq\n1\n")
     assert now == text(5, 15, 25)
-    assert "“what” is none of them" in shown
+    assert "“what” is not one of them" in shown
 
 
 async def test_lines_are_written_anew_in_the_person_s_editor(review, tmp_path, monkeypatch):
@@ -93,10 +86,10 @@ async def test_lines_are_written_anew_in_the_person_s_editor(review, tmp_path, m
 @pytest.mark.parametrize(
     ("editor", "why"),
     [
-        ("", "neither VISUAL nor EDITOR is set"),
+        ("", "set VISUAL or EDITOR"),
         ("/nowhere/ed", "could not be used"),
         ("false", "ended with 1"),
-        ("true", "nothing was changed in it"),
+        ("true", "nothing was edited"),
     ],
 )
 async def test_without_lines_from_an_editor_it_is_asked_again(review, monkeypatch, editor, why):
@@ -122,4 +115,4 @@ async def test_a_deletion_alone_has_nothing_to_edit(review):
     edit = {"tool_calls": [{"name": "delete_file", "input": {"path": "a.txt"}}]}
     now, shown, _ = await review("r\n2\n", edit=edit)
     assert now == TEXT
-    assert "“r” is none of them" in shown
+    assert "“r” is not one of them" in shown

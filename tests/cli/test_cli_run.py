@@ -32,6 +32,7 @@ OPEN = {
     "turnId": "turn_1",
     "title": "Run: make test",
     "options": ["Allow once"],
+    "allowFreeForm": False,
 }
 PARKED = [{"event": "turn.parked", "open": [OPEN]}]
 
@@ -56,7 +57,7 @@ async def test_a_script_that_was_not_used_up_is_a_failure(play):
     closed = {"event": "session.closed", "reason": "shutdown", "leftOver": 2}
     played = await play({"run": [finished()], "shutdown": [closed]})
     assert played.ended.code == ExitCode.FAILED
-    assert "2 answers of the script were never asked for" in played.shown
+    assert "2 answers of the script were never used" in played.shown
 
 
 async def test_a_background_job_that_ends_with_the_run_is_named(play):
@@ -132,7 +133,13 @@ async def test_a_question_takes_a_free_answer(play):
 
 
 async def test_no_rule_answers_a_question(play):
-    asked = {"event": "question.asked", "id": "open_2", "question": "Allow once?", "options": ["Allow once"]}
+    asked = {
+        "event": "question.asked",
+        "id": "open_2",
+        "question": "Allow once?",
+        "options": ["Allow once"],
+        "allowFreeForm": False,
+    }
     ask = {"ask": "Allow once?", "titles": ["Allow once"], "then": {"null": PARKED}}
     played = await play({"run": [asked, ask]}, yes_to=("all",))
     assert played.ended.code == ExitCode.NEEDS_INPUT
@@ -303,6 +310,14 @@ async def test_a_server_that_dies_is_an_error_with_its_last_words(play):
     assert "the disk is full" in played.shown
 
 
+async def test_a_turn_whose_log_fails_has_failed_though_no_event_says_so(play):
+    said = "Outrider cannot write its log: The log is full."
+    ended = {"turnId": "turn_1", "outcome": "failed", "reason": "store_failed", "summary": "The log is full."}
+    played = await play({"run": [{"message": [1, said]}], "commands": {"outrider.wait": ended}})
+    assert played.ended.code == ExitCode.FAILED
+    assert said in played.shown
+
+
 async def test_after_a_server_that_died_it_is_said_how_to_go_on(play):
     started = {"event": "error", "code": "x", "message": "begun"}
     played = await play({"run": [started, {"die": 9}]})
@@ -330,7 +345,7 @@ async def test_a_server_that_dies_before_it_answers_is_an_error(play):
 async def test_a_server_that_talks_nonsense_is_an_error(play, nonsense):
     played = await play({"run": [{"raw": nonsense}, {"hang": True}]})
     assert played.ended.code == ExitCode.FAILED
-    assert "something that is no LSP" in " ".join(played.shown.split())
+    assert "something that is not LSP" in " ".join(played.shown.split())
 
 
 async def test_a_refusal_names_what_is_wrong(play):
@@ -362,7 +377,13 @@ def logged(number: int, event: dict[str, Any]) -> dict[str, Any]:
 
 async def test_going_on_shows_the_question_and_counts_the_whole_turn(play):
     started = {"event": "turn.started", "prompt": "p", "mode": "agent", "model": "m"}
-    answer = {"event": "model.responded", "messageId": "m1", "text": "first words", "toolCalls": []}
+    answer = {
+        "event": "model.responded",
+        "purpose": "main",
+        "messageId": "m1",
+        "text": "first words",
+        "toolCalls": [],
+    }
     earlier = [started, answer, finished(), started, answer, answer, CALL, APPROVAL, *PARKED]
     log = [logged(number, event) for number, event in enumerate(earlier, start=1)]
     status = {"sessionId": "ses_1", "state": "parked", "turnId": "turn_1", "open": [OPEN]}

@@ -102,9 +102,9 @@ def test_a_file_that_cannot_be_played_is_exit_code_two_and_the_others_are_played
     ("arguments", "words"),
     [
         ([], "FILE"),
-        (["--profile", "emacs", "x.json"], "there is no editor “emacs”; there are "),
+        (["--profile", "emacs", "x.json"], "there is no editor “emacs”; available: "),
         (["--connection", "pigeon", "x.json"], "pigeon"),
-        (["."], "there are no scenarios in it"),
+        (["."], "it contains no scenarios"),
     ],
 )
 def test_a_slip_is_a_usage_error(arguments, words, capsys, tmp_path, monkeypatch):
@@ -166,7 +166,7 @@ def test_a_transcript_is_of_one_editor(written, capsys):
     assert run("--profile", "kate", path) == 0
     assert "  the transcript is of profile stock; it is not compared\n" in capsys.readouterr().out
     assert run("--profile", "kate", "--update-golden", path) == 2
-    assert "a transcript is of the scenario's own editor" in " ".join(capsys.readouterr().err.split())
+    assert "transcripts need the scenario's own editor" in " ".join(capsys.readouterr().err.split())
 
 
 def test_other_commands_do_not_load_what_plays_scenarios():

@@ -1,7 +1,10 @@
-"""The commands as a person runs them: own processes, the real server, real files."""
+"""The commands as a user runs them: own processes, the real server, real files."""
 
+import asyncio
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+from typist import Typist
+
+from outrider.cli import look
+from outrider.cli.main import main
 
 FIX = {
     "text": "I'll fix it.",
@@ -19,7 +27,7 @@ DONE = {"text": "It is fixed."}
 
 
 @pytest.fixture
-def outrider(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def in_a_process(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs `outrider` in a workspace with `a.py` and a script, an empty home, and nobody at the keyboard."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -32,6 +40,25 @@ def outrider(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             command, cwd=workspace, env=environment(tmp_path), stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=50, check=False,
         )  # fmt: skip
+
+    return call
+
+
+@pytest.fixture
+def outrider(in_a_process, tmp_path, capfd) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The same with the command in this process, which saves the start of one of two; the server has its own."""
+
+    def call(*argv: str, script: list[Any] | None = None) -> subprocess.CompletedProcess[str]:
+        command = prepared(tmp_path, argv, script)
+        capfd.readouterr()
+        with pytest.MonkeyPatch.context() as patch, Path(os.devnull).open() as nobody:
+            for name, value in environment(tmp_path).items():
+                patch.setenv(name, value)
+            patch.chdir(tmp_path / "workspace")
+            patch.setattr(sys, "stdin", nobody)
+            code = main(command[3:])
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(command, code, out, err)
 
     return call
 
@@ -54,7 +81,8 @@ def session_of(tmp_path: Path, ran: subprocess.CompletedProcess[str]) -> str:
     return json.loads(ran.stdout.splitlines()[0])["sessionId"]
 
 
-def test_a_task_is_done_shown_and_can_be_taken_back(outrider, tmp_path):
+def test_a_task_is_done_shown_and_can_be_taken_back(in_a_process, tmp_path):
+    outrider = in_a_process
     file = tmp_path / "workspace" / "a.py"
     ran = outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE])
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -73,6 +101,44 @@ def test_a_task_is_done_shown_and_can_be_taken_back(outrider, tmp_path):
     assert file.read_text() == "one\n"
 
 
+async def test_sessions_are_listed_without_a_server_where_all_have_finished(
+    in_a_process, tmp_path, monkeypatch
+):
+    outrider = in_a_process
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    options = {"stateDir": str(tmp_path / "state")}
+    started: list[Path] = []
+    server_of = look.server_of
+
+    def counted(workspace, *more):
+        started.append(workspace)
+        return server_of(workspace, *more)
+
+    monkeypatch.setattr(look, "server_of", counted)
+
+    async def listed(workspace: Path) -> str:
+        console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
+        assert await look.sessions(workspace, options, console) == 0
+        return console.file.getvalue()
+
+    assert await listed(tmp_path / "workspace") == ""
+    assert outrider("run", "first", script=[DONE]).returncode == 0
+    assert outrider("run", "second", script=[]).returncode == 1
+    alone = await listed(tmp_path / "workspace")
+    assert [line.split()[-1] for line in alone.splitlines()] == ["title", "second", "first"]
+    assert await listed(tmp_path / "home") == ""
+    assert not started
+    # What only a server can tell: what a wrong setting means, and whether a session waits.
+    (tmp_path / "config" / "outrider").mkdir(parents=True)
+    (tmp_path / "config" / "outrider" / "settings.toml").write_text("modle = 1\n")
+    assert await listed(tmp_path / "workspace") == alone
+    assert len(started) == 1
+    (tmp_path / "config" / "outrider" / "settings.toml").unlink()
+    assert outrider("run", "third", script=[FIX]).returncode == 3
+    assert "waits for you" in await listed(tmp_path / "workspace")
+    assert len(started) == 2
+
+
 def test_one_hunk_is_taken_back_by_its_id_and_brought_back(outrider, tmp_path):
     file = tmp_path / "workspace" / "a.py"
     file.write_text("one\ntwo\nthree\n")
@@ -82,10 +148,10 @@ def test_one_hunk_is_taken_back_by_its_id_and_brought_back(outrider, tmp_path):
     listed = outrider("changes").stdout.split()
     hunk = next(word for word in listed if word.endswith("#2"))
     undone = outrider("undo", "--id", hunk)
-    assert "taken back: a.py (1 hunk)" in undone.stdout, undone.stdout + undone.stderr
+    assert "undone: a.py (1 hunk)" in undone.stdout, undone.stdout + undone.stderr
     assert file.read_text() == "1\ntwo\nthree\n"
     redone = outrider("redo", "--scope", "hunk", "--id", hunk)
-    assert "brought back: a.py (1 hunk)" in redone.stdout, redone.stdout + redone.stderr
+    assert "redone: a.py (1 hunk)" in redone.stdout, redone.stdout + redone.stderr
     assert file.read_text() == "1\ntwo\n3\n"
     assert outrider("undo", "--scope", "half").returncode == 2
 
@@ -115,7 +181,7 @@ def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table
     assert (tmp_path / "workspace" / path).read_text() == "x\n"
     shown = "esc\\x1b[31m\\n\\t.txt"
     assert f"create  {shown}" in outrider("changes").stdout
-    assert outrider("undo").stdout == f"taken back: {shown} (1 hunk)\n"
+    assert outrider("undo").stdout == f"undone: {shown} (1 hunk)\n"
 
 
 def test_what_a_redo_did_to_a_file_is_said(outrider, tmp_path):
@@ -129,15 +195,15 @@ def test_what_a_redo_did_to_a_file_is_said(outrider, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     undone = outrider("undo")
     assert set(undone.stdout.splitlines()) == {
-        "taken back: del.txt (1 hunk)",
-        "taken back: b.py → a.py (1 hunk)",
-        "taken back: new.txt (1 hunk)",
+        "undone: del.txt (1 hunk)",
+        "undone: b.py → a.py (1 hunk)",
+        "undone: new.txt (1 hunk)",
     }, undone.stderr
     redone = outrider("redo")
     assert set(redone.stdout.splitlines()) == {
         "deleted again: del.txt",
-        "brought back: a.py → b.py (1 hunk)",
-        "brought back: new.txt (1 hunk)",
+        "redone: a.py → b.py (1 hunk)",
+        "redone: new.txt (1 hunk)",
     }, redone.stderr
 
 
@@ -147,19 +213,45 @@ def test_what_is_undone_already_is_not_undone_again_with_an_id_or_without(outrid
     assert outrider("undo").returncode == 0
     for named in ((), ("--id", change)):
         again = outrider("undo", *named)
-        assert (again.returncode, "to take back" in " ".join(again.stdout.split())) == (1, True), again.stdout
+        assert (again.returncode, "to undo" in again.stderr) == (1, True), again.stderr
+
+
+def test_an_undo_of_another_turn_than_the_latest_names_it(outrider, tmp_path):
+    ran = outrider("run", "fix it", "--yes-to", "edits", "--json", script=[FIX, DONE, DONE])
+    session = session_of(tmp_path, ran)
+    assert outrider("run", "look at it", "--session", session, script=[FIX, DONE, DONE]).returncode == 0
+    undone = outrider("undo")
+    assert undone.returncode == 0, undone.stderr
+    assert "the latest turn has nothing to undo; this turn is undone instead: fix it" in undone.stderr
+    assert (tmp_path / "workspace" / "a.py").read_text() == "one\n"
+
+
+@pytest.mark.parametrize(("typed", "code", "left"), [("y\n", 0, "one\n"), ("\n", 1, "two\n")])
+def test_who_sits_there_is_asked_before_another_turn_than_the_latest_is_undone(
+    outrider, tmp_path, typed, code, left
+):
+    ran = outrider("run", "fix it", "--yes-to", "edits", "--json", script=[FIX, DONE, DONE])
+    session = session_of(tmp_path, ran)
+    assert outrider("run", "look at it", "--session", session, script=[FIX, DONE, DONE]).returncode == 0
+    stream = io.StringIO()
+    options = {"stateDir": str(tmp_path / "state"), "events": True}
+    console = Console(file=stream, width=200)
+    done = look.undo(tmp_path / "workspace", options, {}, console, Typist(typed), redo=False)
+    assert asyncio.run(done) == code
+    assert "Undo this one instead? fix it" in stream.getvalue()
+    assert (tmp_path / "workspace" / "a.py").read_text() == left
 
 
 def test_an_undo_says_what_is_missing(outrider):
     asked = " ".join(outrider("undo", "--help").stdout.replace("│", " ").split())
-    assert "the latest session with something to take back" in asked
+    assert "the latest session with something to undo" in asked
     nothing = outrider("redo")
-    assert (nothing.returncode, "anything to bring back" in nothing.stdout) == (1, True), nothing.stdout
+    assert (nothing.returncode, "anything to redo" in nothing.stderr) == (1, True), nothing.stderr
     assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
     for command in ("undo", "redo"):
         unknown = outrider(command, "--id", "chg_9")
         assert unknown.returncode == 2
-        assert "there is no hunk, change, call or turn 'chg_9'" in " ".join(unknown.stdout.split())
+        assert "there is no hunk, change, call or turn 'chg_9'" in unknown.stderr
 
 
 def test_an_undo_of_a_part_is_a_failure_and_changes_show_whole_ids(outrider, tmp_path):
@@ -176,8 +268,8 @@ def test_an_undo_of_a_part_is_a_failure_and_changes_show_whole_ids(outrider, tmp
     (tmp_path / "workspace" / path).unlink()
     undone = outrider("undo")
     assert undone.returncode == 1
-    assert "taken back: a.py" in undone.stdout
-    assert "not there any more" in undone.stdout
+    assert "undone: a.py" in undone.stdout
+    assert "no longer exists" in undone.stdout
 
 
 def test_what_an_undo_leaves_is_said_once(outrider, tmp_path):
@@ -186,7 +278,7 @@ def test_what_an_undo_leaves_is_said_once(outrider, tmp_path):
     undone = outrider("undo")
     assert (undone.returncode, undone.stdout) == (
         1,
-        "left as it is: a.py:1: the same place was changed since\n",
+        "left unchanged: a.py:1: the same place was changed since\n",
     )
 
 
@@ -196,7 +288,7 @@ def test_an_undo_that_takes_nothing_back_is_a_failure_and_shows_no_file(outrider
     (tmp_path / "workspace" / "a.py").write_text("another one\n")
     undone = outrider("undo")
     assert undone.returncode == 1, undone.stdout
-    assert undone.stdout == "left as it is: b.py:1: a.py exists again\n"
+    assert undone.stdout == "left unchanged: b.py:1: a.py exists again\n"
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -246,7 +338,7 @@ def test_without_an_answer_it_parks_and_goes_on_later(outrider, tmp_path):
 def test_answers_of_the_script_that_are_left_over_are_a_failure(outrider):
     ran = outrider("run", "x", script=[DONE, DONE])
     assert ran.returncode == 1
-    assert "1 answer of the script was" in ran.stdout
+    assert "1 answer of the script was" in ran.stderr
 
 
 def test_a_script_that_runs_out_is_a_failure(outrider):
@@ -255,10 +347,36 @@ def test_a_script_that_runs_out_is_a_failure(outrider):
     assert "script_exhausted" in ran.stdout
 
 
+def test_the_task_is_read_from_standard_input(tmp_path):
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    call = ("run", "-", "--json", "-C", str(workspace))
+    task = "Fix it.\nThe second line: ü.\n"
+    ran = subprocess.run(
+        prepared(tmp_path, call, [DONE]), env=environment(tmp_path), input=task.encode(),
+        capture_output=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    started = next(
+        event for line in ran.stdout.splitlines() if (event := json.loads(line))["type"] == "turn.started"
+    )
+    assert started["data"]["prompt"] == task
+
+
+@pytest.mark.parametrize(("given", "why"), [(b"\xff\xfe", "not UTF-8 text"), (b" \n", "the task is empty")])
+def test_what_is_no_task_on_standard_input(tmp_path, given, why):
+    ran = subprocess.run(
+        prepared(tmp_path, ("run", "-"), [DONE]), env=environment(tmp_path), input=given, cwd=tmp_path,
+        capture_output=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert why in ran.stderr.decode()
+
+
 def test_no_model_is_a_settings_error(outrider):
     ran = outrider("run", "x")
     assert ran.returncode == 2
-    text = ran.stdout.replace("\n", "")
+    text = ran.stderr.replace("\n", "")
     assert "--model" in text
     assert "settings.toml" in text
 
@@ -267,7 +385,7 @@ def test_a_damaged_script_is_a_settings_error(outrider, tmp_path):
     (tmp_path / "broken.json").write_text('{"turns": [{"txt": 1}]}')
     ran = outrider("run", "x", "--model", f"scripted:{tmp_path / 'broken.json'}")
     assert ran.returncode == 2
-    assert "txt" in ran.stdout
+    assert "txt" in ran.stderr
 
 
 def test_plan_mode_and_read_only_change_nothing(outrider, tmp_path):
@@ -282,7 +400,7 @@ def test_a_session_that_is_not_there_is_an_error(outrider, argv):
     script = [DONE] if argv[0] == "run" else None
     ran = outrider(*argv, script=script)
     assert ran.returncode == 2
-    assert "ses_none" in ran.stdout
+    assert "ses_none" in ran.stderr
 
 
 def test_the_doctor_looks_at_the_set_up(outrider):
@@ -320,7 +438,7 @@ def test_a_reader_that_goes_away_is_no_traceback(outrider, tmp_path):
         assert process.stderr
         process.stdout.close()
         assert process.stderr.read() == ""
-        assert process.wait(30) == 1
+        assert process.wait(30) == 141
 
 
 def test_the_demo_finds_fixes_and_verifies_the_bug(tmp_path):
@@ -346,3 +464,30 @@ def test_the_demo_finds_fixes_and_verifies_the_bug(tmp_path):
     assert list(tmp_path.glob("outrider-demo-*")) == []
     assert "The sample project was removed" in shown
     assert "--session" not in shown
+
+
+def test_without_a_sandbox_mode_full_needs_a_rule_of_its_own(outrider, tmp_path, monkeypatch):
+    """As in a container without bubblewrap."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "sh", "touch"):
+        (programs / name).symlink_to(shutil.which(name) or "/bin/false")
+    monkeypatch.setenv("PATH", str(programs))
+    settings = tmp_path / "config" / "outrider" / "settings.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[testing]\nsandboxes = ["bubblewrap"]\n')
+    touch = {"tool_calls": [{"name": "run_command", "input": {"command": "touch ../made"}}]}
+    full = ("run", "go", "--permission-mode", "full", "--trust", "--yes-to")
+    parked = outrider(*full, "all", script=[touch, DONE])
+    assert parked.returncode == 3, parked.stdout + parked.stderr
+    assert not (tmp_path / "made").exists()
+    shown = " ".join((parked.stdout + parked.stderr).split())
+    assert (
+        "Outrider runs the commands of this session without a sandbox. Not sandboxed: the program 'bwrap'"
+        in shown
+    )
+    assert "Run `touch ../made` in the workspace, without a sandbox." in shown
+    assert "--yes-to outside" in shown
+    done = outrider(*full, "outside", script=[touch, DONE])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "made").exists()

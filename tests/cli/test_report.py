@@ -1,21 +1,19 @@
 """The page of a session: what it tells, and that nothing in a log can become more than text in it."""
 
 import asyncio
-import io
 import re
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
+from event_data import whole
 from outrider.cli.main import main
 from outrider.cli.report import times
 from outrider.cli.report.command import report
-from outrider.cli.report.html import Html, joined, tag, text
 from outrider.cli.report.model import report_of
-from outrider.cli.report.page import _box, page_of
+from outrider.cli.report.page import Html, _box, joined, page_of, tag, text
 from outrider.cli.report.words import cut, duration, end
 from outrider.cli.run import ExitCode
 from outrider.store.exported import hash_of
@@ -89,14 +87,21 @@ def told(export):
     return Page(page_of(report_of(export)))
 
 
-def log(*events, **more):
-    """An export of events given as type, data and, where it is not a second after the last one, the second."""
+def log(*events, as_is=False, **more):
+    """An export of events given as type, data and, where it is not a second after the last one, the second.
+
+    Args:
+        events: The events.
+        as_is: Whether keys that the type of an event must have may be missing.
+        more: What else the export says.
+    """
     made, second = [], 0.0
     for seq, (type_, data, *at) in enumerate(events, 1):
         second = at[0] if at else second + 1
         ts = f"2026-01-01T00:{int(second) // 60:02}:{second % 60:06.3f}Z"
         turn_id = data.pop("turn", None if type_.startswith("session.") else "turn_1")
-        made.append(Event(seq=seq, ts=ts, session_id="ses_1", turn_id=turn_id, type=type_, data=data))
+        said = data if as_is else whole(type_, data)
+        made.append(Event(seq=seq, ts=ts, session_id="ses_1", turn_id=turn_id, type=type_, data=said))
     return Export(program="0.1.0", session_id="ses_1", events=made, contents={}, **more)
 
 
@@ -141,7 +146,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
             "tool_calls": [
                 call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2"),
                 call("delete_file", path="README.md"),
-                call("run_command", command="printf '\\033[31mred\\033[0m\\n'; exit 3"),
+                call("run_command", command="/usr/bin/printf '\\033[31mred\\033[0m\\n'; exit 3"),
             ],
             "usage": USAGE,
         },
@@ -157,10 +162,10 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
     for words in (
         "Correct the price.", "Ask me.", "completed, but the last command failed", "3,600", "3,000 of them cached",
         "0.7500", "[x]", "Correct", "The docstring says two.", "update_plan", "2 points", "Two or three?",
-        "two – answered by the person in a message", "allowed once by the person in a message",
-        "-    return hours * 3", "+    return hours * 2", "rejected by the person", "not made",
+        "two – answered by the user in a message", "allowed once by the user in a message",
+        "-    return hours * 3", "+    return hours * 2", "rejected by the user", "not made",
         "allowed for this session", "red", "[exit code 3]", "denied", "Outside the turns",
-        "taking an earlier change back", "Taken out before this page was made: folder of the machine",
+        "undoing an earlier change", "Taken out before this page was made: folder of the machine",
     ):  # fmt: skip
         assert words in page.text, words
     assert "\\x1b[31mred" in page.text, "what a terminal would act on is spelled out"
@@ -176,7 +181,7 @@ def test_time_is_the_models_the_tools_or_the_persons():
     finished = {"callId": "c1", "name": "edit_file", "status": "ok", "content": "Edited."}
     export = log(
         STARTED, (*TASK, 10), (*requested(), 10), (*responded(1, "", ("c1", "edit_file")), 14),
-        ("tool.requested", edit, 14), ("approval.requested", ask, 15), ("turn.parked", {"open": []}, 16),
+        ("tool.requested", edit, 14), ("approval.requested", ask, 15), ("turn.parked", {"open": [{}]}, 16),
         ("session.closed", {"reason": "end"}, 20),
         ("session.restored", {"folders": [], "permissionMode": "ask", "turnId": "turn_1"}, 50),
         ("approval.resolved", yes, 75), ("turn.resumed", {"id": "o1"}, 75), ("tool.started", {"callId": "c1"}, 75),
@@ -190,10 +195,10 @@ def test_time_is_the_models_the_tools_or_the_persons():
     assert turn.seconds == whole.seconds == 91 - 20
     page = told(export)
     for words in (
-        "allowed once by the person in a message after 1 min 0 s",
+        "allowed once by the user in a message after 1 min 0 s",
         "opened again",
         "Parked",
-        "goes on",
+        "continues",
     ):
         assert words in page.text
     assert "No answer is in the log." in page.text
@@ -208,7 +213,9 @@ def test_what_was_asked_anew_is_not_told_as_rejected():
         ("approval.requested", ask), ("approval.resolved", gone), ("approval.requested", ask | {"id": "o2"}),
     )  # fmt: skip
     page = told(export)
-    assert "withdrawn, as what was asked had changed: it was asked anew" in page.text
+    assert (
+        "withdrawn: the change it asked about was different by then, and was asked about again" in page.text
+    )
     assert "rejected" not in page.text
 
 
@@ -228,7 +235,7 @@ def test_what_happened_between_the_steps_is_told():
     page = told(export)
     for words in (
         "Use tabs.", "The budget limits.steps is spent: 1 of 1", "It is gone. (no_editor)", "became read-only",
-        "900 to 100 tokens", "a.py was changed by somebody else", "asking m again (slow)", "Request: summary",
+        "900 to 100 tokens", "a.py was changed by someone else", "asking m again (slow)", "Request: summary",
         "Half a", "It was cut. (cut_stream)", "budget exhausted: limits.steps", "Not done.", "never began",
     ):  # fmt: skip
         assert words in page.text, words
@@ -309,9 +316,12 @@ def test_a_log_with_little_in_it_gives_a_page(events):
     assert "Session ses_1" in told(log(*events)).text
 
 
-def test_an_event_without_its_keys_is_told_as_far_as_it_goes():
-    told(log(STARTED, TASK, *((type_, {}) for type_ in EVENT_TYPES if not type_.startswith("session."))))
-    told(log(*((type_, {}) for type_ in EVENT_TYPES)))
+def test_an_event_without_its_keys_is_passed_over():
+    empty = [(type_, {}) for type_ in EVENT_TYPES]
+    page = told(log(STARTED, TASK, *empty, ("error", {"code": "x", "message": "seen"}), as_is=True))
+    assert "Fix it." in page.text
+    assert "seen (x)" in page.text
+    told(log(*empty, as_is=True))
 
 
 def test_long_outputs_and_changes_are_cut_with_a_note():
@@ -407,6 +417,7 @@ def test_any_event_of_a_newer_program_is_passed_over_or_told(events):
             STARTED,
             TASK,
             *((type_, {k: v for k, v in data.items() if k != "turn"}) for type_, data in events),
+            as_is=True,
         )
     )
 
@@ -446,25 +457,25 @@ def test_a_file_is_told_without_a_server(tmp_path, capsys):
     assert Page(target.read_text()).text.count("Fix it.") >= 1
     assert target.stat().st_mode & 0o777 == 0o600
     assert main(["report", str(exported), "-o", str(target), "-C", str(tmp_path)]) == 2
-    assert "exists already; --force replaces it" in " ".join(capsys.readouterr().err.split())
+    assert "already exists; --force replaces it" in " ".join(capsys.readouterr().err.split())
     exported.write_text("{}")
     assert main(["report", str(exported), "-o", str(target), "--force", "-C", str(tmp_path)]) == 2
-    assert "is no exported session" in " ".join(capsys.readouterr().err.split())
+    assert "is not an exported session" in " ".join(capsys.readouterr().err.split())
 
 
 async def test_the_latest_session_is_told(workspace, tmp_path):
     async with start_session("stock", workspace, scripted(workspace, [{"text": "Done."}])) as editor:
         await editor.run("The latest.")
     options = {"stateDir": str(workspace.parent / "workspace.state")}
-    console, target = Console(file=io.StringIO(), width=200), tmp_path / "a.html"
-    assert await report(workspace, options, None, target, console, force=False) is ExitCode.COMPLETED
+    target = tmp_path / "a.html"
+    assert await report(workspace, options, None, target, force=False) is ExitCode.COMPLETED
     assert "The latest." in Page(await asyncio.to_thread(target.read_text)).text
 
 
 def test_the_head_says_what_was_taken_back_and_who_still_waits():
     ask = {"id": "o1", "callId": "c1", "digest": "d", "title": "Edit a.py", "detail": "", "options": []}
     waiting = told(
-        log(STARTED, TASK, requested(), ("approval.requested", ask, 3), ("turn.parked", {"open": []}, 4))
+        log(STARTED, TASK, requested(), ("approval.requested", ask, 3), ("turn.parked", {"open": [{}]}, 4))
     )
     assert "still waiting" in waiting.text
     change = {
@@ -486,7 +497,7 @@ def test_the_head_says_what_was_taken_back_and_who_still_waits():
     export = log(STARTED, TASK, requested(), responded(1), DONE)
     undone = undone.model_copy(update={"seq": len(export.events) + 1, "session_id": export.session_id})
     page = told(export.model_copy(update={"events": [*export.events, undone]}))
-    assert "taken back: 1 change" in page.text
+    assert "undone: 1 change" in page.text
     assert "still waiting" not in page.text
 
 

@@ -4,7 +4,7 @@ import pytest
 from crash_scenario import RANDOM_IDS, cut_log, whole_log
 
 from outrider.testing.scenario import scripted, start_session
-from replayed import assert_replays
+from replayed import keep_sessions
 
 FULL = {**RANDOM_IDS, "permissionMode": "full"}
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -90,7 +90,7 @@ async def outcome(editor, session_id, last):
         if event["seq"] > last and event["type"] in {"edit.applied", "edit.merged", "edit.rejected"}
     )
     reason = settled["data"].get("reason", "")
-    return "altered" if "altered" in reason else "not applied" if reason else settled["type"]
+    return "altered" if "found changed" in reason else "not applied" if reason else settled["type"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -112,7 +112,7 @@ async def test_a_change_that_is_cut_off_is_what_its_text_says(case, workspace, t
         if expected != "altered":
             await editor.command("outrider.undo", {"sessionId": session_id})
         assert left(workspace, after_undo) == after_undo
-    await assert_replays(state)
+    await keep_sessions(state)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ async def test_an_undo_that_is_cut_off_is_what_its_text_says(
         again = "outrider.redo" if expected == "edit.merged" else "outrider.undo"
         await editor.command(again, {"sessionId": session_id})
         assert left(workspace, files) == (at_last or files)
-    await assert_replays(state)
+    await keep_sessions(state)
 
 
 async def test_a_turn_whose_only_change_was_cut_off_can_be_undone_before_it_goes_on(workspace, tmp_path):
@@ -146,7 +146,7 @@ async def test_a_turn_whose_only_change_was_cut_off_can_be_undone_before_it_goes
         await editor.code_actions("ten.txt")
         await editor.take_action("Outrider: undo turn “Go.”")
         assert (workspace / "ten.txt").read_text() == TEN
-    await assert_replays(state)
+    await keep_sessions(state)
 
 
 async def test_what_was_typed_into_the_buffer_of_a_deleted_file_is_left_in_it(workspace, tmp_path):
@@ -160,7 +160,7 @@ async def test_what_was_typed_into_the_buffer_of_a_deleted_file_is_left_in_it(wo
         await editor.wait_turn(status["turnId"])
         assert await outcome(editor, session_id, last) == "edit.merged"
         assert editor.text("ten.txt") == f"mine\n{TEN}"
-    await assert_replays(state)
+    await keep_sessions(state)
 
 
 async def test_an_edit_found_in_an_unsaved_buffer_is_saved_before_a_command(workspace, tmp_path):

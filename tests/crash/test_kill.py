@@ -20,7 +20,7 @@ from crash_scenario import (
 from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol import ANSWER, EVENT_NOTIFICATION, RUN, UNDO
-from replayed import assert_replays
+from replayed import keep_sessions
 
 BOUNDARIES = [
     ("turn.started", 1), ("model.requested", 1), ("model.responded", 2), ("tool.requested", 3), ("tool.started", 1),
@@ -112,7 +112,7 @@ async def test_a_killed_server_is_replaced_and_nothing_is_lost_or_done_twice(wor
         editor.save_all()
         assert {name: (workspace / name).read_text() for name in before} == before
         assert not (workspace / NEW).exists()
-    await assert_replays(workspace.parent / f"{workspace.name}.state")
+    await keep_sessions(workspace.parent / f"{workspace.name}.state")
 
 
 PATCH = """\
@@ -185,7 +185,7 @@ async def test_a_patch_that_is_cut_off_says_which_of_its_changes_are_in_place(wo
             editor.save_all()
         assert {path: path.read_text() if path.exists() else None for path in before} == before
         assert not (workspace / "notes/new.txt").exists()
-    await assert_replays(workspace.parent / f"{workspace.name}.state")
+    await keep_sessions(workspace.parent / f"{workspace.name}.state")
 
 
 async def test_a_command_dies_with_its_server_and_is_not_run_again(workspace):

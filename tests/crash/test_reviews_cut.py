@@ -7,7 +7,7 @@ from crash_scenario import RANDOM_IDS, check_log, cut_log, resume, to_the_end, w
 
 from outrider.testing.scenario import scripted, start_session
 from outrider_protocol import ANSWER, RUN
-from replayed import assert_replays
+from replayed import keep_sessions
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
 PATCH = """*** Begin Patch
@@ -93,7 +93,7 @@ async def go_on(workspace, model, events, pending, whole, state, started):
     left = read(workspace)
     (told,) = [event["data"] for event in log if event["type"] == "tool.finished"]
     assert "rejected: a.txt line 3, because: not this one" in told["content"]
-    assert "b.txt" not in told["content"].partition("\nThe person reviewed")[0], (
+    assert "b.txt" not in told["content"].partition("\nThe user reviewed")[0], (
         "it is not missing: it was left out"
     )
     assert left["b.txt"] == "kept\n"
@@ -104,4 +104,4 @@ async def go_on(workspace, model, events, pending, whole, state, started):
         assert told["status"] == "ok"
         assert left == AFTER
     assert [event["type"] for event in log].count("approval.requested") == 1, "nobody is asked again"
-    await assert_replays(state)
+    await keep_sessions(state)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from outrider.agent import recovery
+from outrider.agent.loop import recovery
 from outrider.testing.scenario_files.crash import play_killed
 from outrider.testing.scenario_files.scenario_file import load_scenario
 from outrider_protocol.scenario import Scenario

@@ -82,7 +82,7 @@ class Neovim:
         self.rpc.request("nvim_command", command)
 
     def keys(self, keys):
-        """Press keys, as a person would: they are in the queue when this returns."""
+        """Press keys, as a user would: they are in the queue when this returns."""
         self.rpc.request("nvim_input", keys)
 
     def wait(self, condition, seconds=20):

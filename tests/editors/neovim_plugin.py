@@ -1,4 +1,4 @@
-"""Neovim with the plugin of `editors/neovim`, in a project of one file: a person's hands and eyes."""
+"""Neovim with the plugin of `editors/neovim`, in a project of one file: a user's hands and eyes."""
 
 import os
 import sys
@@ -38,6 +38,8 @@ end })
 _G.heard = function(text)
   return vim.iter(_G.said):any(function(one) return one:find(text, 1, true) ~= nil end)
 end
+-- A test answers at once; the tests of just that set it.
+vim.g.outrider = { read_seconds = 0 }
 if next(options.setup) then require('outrider').setup(options.setup) end
 _G.set = function(cmd)
   if vim.lsp.config then
@@ -126,7 +128,7 @@ class Neovim(neovim_driver.Neovim):
         self.buffer = self.lua("return vim.api.nvim_get_current_buf()")
 
     def set_up(self, nvim):
-        """Do what an `init.lua` does, and listen to what the person would see."""
+        """Do what an `init.lua` does, and listen to what the user would see."""
         nvim.lua(SETUP, self.options)
         nvim.lua(NAMES)
 

@@ -7,6 +7,8 @@ from typing import Any
 SECONDS = float(os.environ.get("OUTRIDER_PACE", "0.05"))
 """How long the model waits before each piece of an answer."""
 PIECES = 3
+READING = 0.4
+"""How long a user reads a question, in seconds: a yes within 0.3 s of it is asked for again."""
 
 
 def script(turns: list[dict[str, Any]] | tuple[dict[str, Any], ...], **more: Any) -> str:

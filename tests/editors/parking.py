@@ -1,4 +1,4 @@
-"""The project that the tests of VS Code work on, and what a person does there."""
+"""The project that the tests of VS Code work on, and what a user does there."""
 
 import shutil
 from collections.abc import Callable
@@ -99,9 +99,10 @@ def edit(old: str, new: str, call_id: str = "edit") -> dict[str, Any]:
 
 
 def asked(bench: Workbench, title: str) -> None:
-    """Wait until the person is asked, in the view too."""
+    """Wait until the user is asked, in the view too."""
     bench.until(lambda: title in plain(bench.view_text()), f"the question “{title}”")
     bench.until(lambda: "needs you" in bench.status(), "the status bar that calls")
+    bench.until(lambda: not bench.view.locator(".card.inert").count(), "a card that takes a yes")
 
 
 def give(bench: Workbench, prompt: str) -> None:

@@ -1,4 +1,4 @@
-"""The recipes of `editors/README.md`, word for word: what a test tries is what a person copies."""
+"""The recipes of `editors/README.md`, word for word: what a test tries is what a user copies."""
 
 from neovim_driver import HOUSE
 

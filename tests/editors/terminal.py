@@ -1,4 +1,4 @@
-"""An editor in a terminal of its own: a person's keys go in, and what a person sees can be waited for."""
+"""An editor in a terminal of its own: a user's keys go in, and what a user sees can be waited for."""
 
 import codecs
 import fcntl
@@ -11,6 +11,7 @@ import termios
 import time
 from pathlib import Path
 
+import pace
 import pyte
 from screen_picture import svg
 
@@ -79,6 +80,12 @@ class Terminal:
             if select.select([self._master], [], [], min(left, 0.1))[0]:
                 self._stream.feed(self._decode(os.read(self._master, 65536)))
         return found
+
+    def read(self, condition):
+        """Wait for a question, and read it as long as a user would."""
+        self.wait(condition)
+        read = time.monotonic() + pace.READING
+        self.wait(lambda: time.monotonic() >= read)
 
     def close(self):
         """End the program, if it has not ended."""

@@ -1,4 +1,4 @@
-"""A real Emacs in a terminal, as it comes: eglot, no plugin, a person's keys."""
+"""A real Emacs in a terminal, as it comes: eglot, no plugin, a user's keys."""
 
 import json
 import re
@@ -108,7 +108,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor.actions()
     editor.wait("(default Outrider: do “two for each hour”)")
     editor.keys("\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.wait("+    return hours * 2")
     editor.shot("emacs")
     assert editor.buffer == BEFORE
@@ -121,12 +121,12 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor.wait_for_buffer(BEFORE)
     editor.keys(REDO)
     editor.wait_for_buffer(AFTER)
-    editor.keys(END + "# typed by the person")
-    editor.wait_for_buffer(AFTER + "# typed by the person\n")
+    editor.keys(END + "# typed by the user")
+    editor.wait_for_buffer(AFTER + "# typed by the user\n")
     editor.take("Outrider: undo turn")
-    editor.wait_for_buffer(BEFORE + "# typed by the person\n")
+    editor.wait_for_buffer(BEFORE + "# typed by the user\n")
     editor.take("Outrider: redo")
-    editor.wait_for_buffer(AFTER + "# typed by the person\n")
+    editor.wait_for_buffer(AFTER + "# typed by the user\n")
     # Emacs tells of an edit only when no command is being done: it must not be missed for that.
     (said,) = editor.said()
     assert said.startswith("Outrider, completed: Fixed.")
@@ -140,7 +140,7 @@ def allow_slowly(editor):
     """Take the task of the comment, and allow its edit once Emacs is idle."""
     editor.actions()
     editor.keys("\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys(CLEAR + "Allow once\r")
 
 
@@ -161,7 +161,7 @@ def test_an_edit_is_told_of_after_a_question_that_came_out_of_idleness(emacs):
 def test_without_the_recipes_method_the_person_is_asked_for_a_key(plain):
     editor = plain(SLOW, {"text": "Fixed."})
     allow_slowly(editor)
-    editor.wait("Outrider: press a key")
+    editor.wait("Outrider: press any key")
     editor.keys(QUIT)
     is_known(editor)
 
@@ -170,7 +170,7 @@ def test_return_takes_the_harmless_answer(emacs):
     editor = emacs(EDIT, {"text": "Left as it is."})
     editor.actions()
     editor.keys("\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys("\r")
     editor.wait("Outrider, completed: Left as it is.")
     assert editor.buffer == BEFORE
@@ -180,7 +180,7 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(emacs
     editor = emacs(EDIT, {"text": "Fixed."})
     editor.actions()
     editor.keys("\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys(QUIT)
     editor.wait(lambda: "Choose an option" not in editor.text)
     assert editor.buffer == BEFORE
@@ -193,11 +193,11 @@ def test_a_review_opens_without_the_question_and_is_applied_there(emacs):
     editor = emacs(EDIT, {"text": "Fixed."})
     editor.actions()
     editor.keys("\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys(CLEAR + "Review…\r")
     editor.wait("[x] chg_")
     editor.wait(lambda: "Choose an option" not in editor.text)
-    editor.take("Outrider: apply the review (1 of 1 taken)")
+    editor.take("Outrider: apply the review (1 of 1 accepted)")
     editor.wait("Outrider, completed: Fixed.")
     editor.wait_for_buffer(AFTER)
 
@@ -207,7 +207,7 @@ def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(emacs):
     editor.keys("\x1bxoutrider-run\r")
     editor.wait("Task:")
     editor.keys("correct the price\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys(QUIT)
     editor.wait(lambda: "Choose an option" not in editor.text)
     editor.take("Outrider: cancel turn")
@@ -219,7 +219,7 @@ def test_after_the_server_was_killed_code_actions_undo_or_cancel_what_was_cut_of
     editor = emacs(EDIT, {"text": "Never said.", "delay": 3600})
     editor.actions()
     editor.keys("\r")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys(CLEAR + "Allow once\r")
     editor.wait_for_buffer(AFTER)
     editor.kill_server()
@@ -238,7 +238,7 @@ def test_a_task_is_written_in_its_document_and_done_from_there(emacs):
     editor.wait("Write below this line")
     editor.keys(END + "correct the price")
     editor.take("Outrider: Send “correct the price”")
-    editor.wait("Choose an option: Reject")
+    editor.read("Choose an option: Reject")
     editor.keys(CLEAR + "Allow once\r")
     editor.wait("Completed")
     # The window may have moved on behind the answer: which lines it shows depends on when it was drawn.

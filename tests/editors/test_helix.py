@@ -1,4 +1,4 @@
-"""A real Helix in a terminal, as it comes: a person's keys, no plugin. One that asks, and one that cannot."""
+"""A real Helix in a terminal, as it comes: a user's keys, no plugin. One that asks, and one that cannot."""
 
 import json
 
@@ -25,7 +25,7 @@ def opened(params: types.DidOpenTextDocumentParams):
 server.start_io()
 """
 
-TYPED = "    # typed by the person\n"
+TYPED = "    # typed by the user\n"
 """Helix gives a line that is opened the indent of the one above."""
 
 CHANGED = '"method":"textDocument/didChange"'
@@ -138,13 +138,13 @@ def dismiss(editor):
 
 
 def undo_redo_type_and_take_back(editor):
-    """What a person does with the edit that is in the buffer."""
+    """What a user does with the edit that is in the buffer."""
     editor.keys("u")
     editor.wait_for_buffer(BEFORE)
     editor.keys("U")
     editor.wait_for_buffer(AFTER)
     editor.keys("ge")
-    editor.type("o# typed by the person")
+    editor.type("o# typed by the user")
     editor.keys(ESCAPE)
     editor.wait_for_buffer(AFTER + TYPED)
     editor.wait(" NOR ")
@@ -152,13 +152,13 @@ def undo_redo_type_and_take_back(editor):
     editor.wait_for_buffer(BEFORE + TYPED)
     editor.take("Outrider: redo")
     editor.wait_for_buffer(AFTER + TYPED)
-    assert "Outrider left as it is" not in editor.log
+    assert "Outrider left unchanged" not in editor.log
 
 
 def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_what_was_typed(small):
     editor = small(call("read_file", path="tariff.py"), EDIT, {"text": "Fixed."})
     editor.take(DO)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.shot("helix")
     assert editor.buffer == BEFORE
     editor.keys(NEXT + RETURN)
@@ -171,7 +171,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
 def test_return_takes_the_harmless_answer(asking):
     editor = asking(EDIT, {"text": "Left as it is."})
     editor.take(DO)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.keys(RETURN)
     editor.wait("Outrider, completed: Left as it is.")
     editor.wait_for_buffer(BEFORE)
@@ -180,7 +180,7 @@ def test_return_takes_the_harmless_answer(asking):
 def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(asking):
     editor = asking(EDIT, {"text": "Fixed."})
     editor.take(DO)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     dismiss(editor)
     assert editor.buffer == BEFORE
     editor.take("Outrider: Allow once — ")
@@ -191,12 +191,12 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(askin
 def test_a_review_opens_without_the_question_over_it_and_is_applied_there(asking):
     editor = asking(EDIT, {"text": "Fixed."})
     editor.take(DO)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.keys(NEXT * 4 + RETURN)
     editor.wait("[x] chg_")
-    editor.wait("Outrider waits for you")
+    editor.wait("Outrider is waiting for you")
     assert " Allow once" not in editor.text
-    editor.take("Outrider: apply the review (1 of 1 taken)")
+    editor.take("Outrider: apply the review (1 of 1 accepted)")
     editor.wait("Outrider, completed: Fixed.")
     editor.keys(":buffer-previous" + RETURN)
     editor.wait_for_buffer(AFTER)
@@ -215,7 +215,7 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_code_actions(silent):
 def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
     editor = asking(EDIT, {"text": "Never said."})
     editor.keys(':lsp-workspace-command outrider.run {"prompt": "correct the price"}' + RETURN)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     dismiss(editor)
     editor.take("Outrider: cancel turn")
     editor.wait("Outrider, cancelled")
@@ -234,7 +234,7 @@ HANGS = {"text": "Never said.", "delay": 3600}
 def test_after_the_server_was_killed_it_is_said_and_code_actions_undo_or_cancel_what_was_cut_off(asking):
     editor = asking(EDIT, HANGS)
     editor.take(DO)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
     editor.wait_for_buffer(AFTER)
     editor.kill_server()
@@ -257,7 +257,7 @@ def test_a_problem_that_another_server_found_is_a_task(beside_another):
     editor.wait("three is too much")
     editor.keys("2jww")
     editor.take("Outrider: fix “three is too much”")
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
     editor.wait("Outrider, completed: Fixed.")
     editor.wait("return hours * 2")
@@ -282,7 +282,7 @@ def test_a_task_is_written_in_its_document_and_done_from_there(asking):
     editor = asking(EDIT, {"text": "Fixed."})
     editor.take("Outrider: write a task…")
     write_and_do_it(editor)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
     editor.wait("> Fixed.")
     editor.keys(":buffer-previous" + RETURN)
@@ -307,7 +307,7 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
     editor.wait("Completed")
     editor.wait(lambda: "the law" not in editor.text.partition("Write below this line")[2])
     editor.take("Outrider: undo turn")
-    editor.wait("taken back “tariff.py”: 1 change")
+    editor.wait("undone “tariff.py”: 1 change")
     editor.keys(":buffer-previous" + RETURN)
     editor.wait_for_buffer(BEFORE)
 
@@ -327,7 +327,7 @@ def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
 def test_what_is_moved_in_the_editor_is_followed_by_the_undo(asking):
     editor = asking(EDIT, {"text": "Done."})
     editor.take(DO)
-    editor.wait(lambda: shows_the_question(editor))
+    editor.read(lambda: shows_the_question(editor))
     editor.keys(NEXT + RETURN)
     editor.wait("completed")
     editor.keys(":w" + RETURN)

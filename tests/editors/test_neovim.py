@@ -34,10 +34,8 @@ vim.ui.select = function(items, opts, answer)
   local titles = vim.tbl_map(function(item) return item.title end, items)
   table.insert(_G.asked, { opts.prompt, titles })
   local wanted = picks[#_G.asked] or picks[#picks]
-  for index, title in ipairs(titles) do
-    if title == wanted then return vim.schedule(function() answer(items[index], index) end) end
-  end
-  vim.schedule(function() answer(nil, nil) end)
+  local chosen = vim.iter(ipairs(titles)):find(function(_, title) return title == wanted end)
+  vim.defer_fn(function() answer(items[chosen], chosen) end, reading)
 end
 vim.api.nvim_create_autocmd('LspProgress', { callback = function(event)
   local value = event.data.params.value
@@ -61,7 +59,12 @@ class Neovim(neovim_driver.Neovim):
         super().__init__(folder)
         init = {"model": f"scripted:{script}", "stateDir": str(folder / "state")}
         command = [sys.executable, "-m", "outrider", "serve"]
-        self.lua(f"local options, picks = ...\n{RECIPE}{SETUP}", {"cmd": command, "init": init}, picks)
+        self.lua(
+            f"local options, picks, reading = ...\n{RECIPE}{SETUP}",
+            {"cmd": command, "init": init},
+            picks,
+            pace.READING * 1000,
+        )
         self.ex(f"edit {self.file}")
         self.wait("#vim.lsp.get_clients({ name = 'outrider' }) == 1 and vim.lsp.get_clients()[1].initialized")
 
@@ -117,7 +120,7 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
         [
             call("read_file", path="tariff.py"),
             EDIT,
-            call("run_command", command="cat tariff.py"),
+            call("run_command", command="/bin/cat tariff.py"),
             {"text": "Fixed."},
         ],
         ["Allow once", "Allow once", "Save and continue"],
@@ -141,13 +144,13 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
     nvim.ex("silent undo")
     assert nvim.text == BEFORE, "the editor's undo takes the whole edit back at once"
     nvim.ex("silent redo")
-    nvim.ex("normal! Go# typed by the person")
+    nvim.ex("normal! Go# typed by the user")
     assert "Outrider: undo turn" in nvim.actions()
     result = nvim.take("Outrider: undo turn")["result"]
     assert result["undone"] == [{"path": "tariff.py", "hunks": 1}], result
     assert result["conflicts"] == []
     nvim.wait(f"vim.fn.getline(3) == {json.dumps('    return hours * 3')}")
-    assert nvim.text == BEFORE + "# typed by the person\n"
+    assert nvim.text == BEFORE + "# typed by the user\n"
 
 
 def test_the_commands_of_the_recipe_give_a_task_and_take_it_back(neovim):
@@ -173,7 +176,7 @@ def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(neovi
 
 def test_a_task_by_comment_is_cancelled_by_code_action(neovim):
     nvim = neovim(
-        [call("run_command", command="echo on; exec sleep 271828"), {"text": "never"}], ["Allow once"]
+        [call("run_command", command="echo on; exec /bin/sleep 271828"), {"text": "never"}], ["Allow once"]
     )
     nvim.rpc.request("nvim_buf_set_lines", 0, 3, -1, True, ["# outrider: wait for ever"])
     nvim.ex("normal! G")
@@ -211,7 +214,7 @@ CHANGED = [
     for n in range(1, 41)
     for line in ([f"changed {n}", "and more"] if n in (12, 20, 28) else [f"line {n}"])
 ]
-# The person's keys come when the edit has arrived and is not in the buffer yet.
+# The user's keys come when the edit has arrived and is not in the buffer yet.
 TYPES = """
 _G.keys = ...
 local apply = vim.lsp.handlers['workspace/applyEdit']

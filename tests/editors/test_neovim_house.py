@@ -44,12 +44,11 @@ def test_the_types_are_those_of_the_protocol():
         assert f"---| '{name}' #" in done.stdout
 
 
-def test_modules_are_short_and_their_server_commands_exist():
+def test_server_commands_that_modules_name_exist():
     for path in PLUGIN.rglob("*.lua"):
         if "node_modules" in path.parts or path.name == "types.lua":
             continue
         text = path.read_text()
-        assert text.count("\n") <= 600, path
         named = set(re.findall(r"'(outrider\.[a-z]+)'", re.sub(r"require\([^)]*\)", "", text)))
         modules = {f"outrider.{one.stem}" for one in (PLUGIN / "lua" / "outrider").glob("*.lua")}
         spaces = {"outrider.proposal", "outrider.start", "outrider.changes"}

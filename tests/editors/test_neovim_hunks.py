@@ -67,7 +67,9 @@ def press(nvim, keys, until):
 
 @EVERY_VERSION
 def test_a_hunk_is_accepted_another_is_rejected_with_a_reason_and_the_model_is_told(plugin, version):
-    rejected = told("rejected: tariff.py line 14, because: a rebate is taken off later", "taken as proposed")
+    rejected = told(
+        "rejected: tariff.py line 14, because: a rebate is taken off later", "accepted as proposed"
+    )
     nvim = plugin(
         [EDITS, rejected], text=TARIFF, texts=["a rebate is taken off later"], version=version
     ).ready()
@@ -253,7 +255,7 @@ def test_what_was_rejected_or_amended_stays_so_where_the_text_changed_and_it_is_
         "Outrider 3/3 ✓ accepted as amended",
     ]
     assert nvim.lua("return heard('The text has changed, so Outrider asks again: Edit tariff.py (+3 −2)')")
-    assert "* 3  # mine" in nvim.text, "nothing before the person has seen it as it is now"
+    assert "* 3  # mine" in nvim.text, "nothing before the user has seen it as it is now"
     nvim.keys("\\a")
     nvim.until_done()
     assert nvim.text == TARIFF.replace("* 3", "* RATE  # mine").replace(

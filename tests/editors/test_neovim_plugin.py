@@ -1,4 +1,4 @@
-"""The plugin of `editors/neovim` in a real Neovim: what a person does, by commands and keys, and what they see."""
+"""The plugin of `editors/neovim` in a real Neovim: what a user does, by commands and keys, and what they see."""
 
 import pytest
 from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, call, running, until
@@ -10,7 +10,7 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
         [
             {"reasoning": "Let me see.\nIt is three.", "text": "I look first.", "tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}]},
             EDIT,
-            call("run_command", command="cat tariff.py"),
+            call("run_command", command="/bin/cat tariff.py"),
             DONE,
         ],
         picks=["Save and continue"], version=version).ready()  # fmt: skip
@@ -24,7 +24,7 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
     assert "begin" in nvim.lua("return _G.progress")
 
     nvim.keys("\\a")
-    nvim.wait("asks('Run: cat')")
+    nvim.wait("asks('Run: /bin/cat')")
     assert nvim.text == AFTER
     assert nvim.file.read_text() == BEFORE, "the edit is in the buffer only"
     assert nvim.marks() == []
@@ -45,7 +45,7 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
     assert "✓ read_file tariff.py" in shown
     assert "✓ edit_file tariff.py" in shown
     assert "┊ +    return hours * 2" in shown
-    assert "✓ run_command cat tariff.py" in shown
+    assert "✓ run_command /bin/cat tariff.py" in shown
     assert "┊     return hours * 2" in shown
     assert "Fixed." in shown
     assert "› Edit tariff.py (+1 −1): allowed" in shown
@@ -62,7 +62,7 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
 
 
 def test_cancel_ends_the_turn_and_its_processes(plugin):
-    nvim = plugin([call("run_command", command="echo on; exec sleep 314159"), {"text": "never"}]).ready()
+    nvim = plugin([call("run_command", command="echo on; exec /bin/sleep 314159"), {"text": "never"}]).ready()
     nvim.run("wait").until_asked()
     nvim.ex("Outrider allow")
     nvim.wait("shows('┊ on')")
@@ -76,12 +76,12 @@ def test_cancel_ends_the_turn_and_its_processes(plugin):
 
 
 def test_what_was_asked_shows_no_keys_once_its_turn_is_cancelled(plugin):
-    nvim = plugin([call("run_command", command="sleep 1")]).ready()
+    nvim = plugin([call("run_command", command="/bin/sleep 1")]).ready()
     nvim.run("wait").until_asked()
     nvim.wait("shows('a allow once')")
     nvim.ex("Outrider cancel")
     nvim.until_done("cancelled")
-    nvim.wait("shows('› Run: sleep 1: not answered')")
+    nvim.wait("shows('› Run `/bin/sleep 1` in the workspace, ')")
     assert not nvim.lua("return shows('a allow once')")
 
 
@@ -131,15 +131,15 @@ def test_undo_of_a_turn_keeps_what_was_typed_since(plugin, version):
     nvim.run().until_asked()
     nvim.ex("Outrider allow")
     nvim.until_done()
-    nvim.keys("Go# typed by the person<Esc>")
-    nvim.wait("vim.fn.getline('$') == '# typed by the person'")
+    nvim.keys("Go# typed by the user<Esc>")
+    nvim.wait("vim.fn.getline('$') == '# typed by the user'")
     nvim.ex("Outrider undo")
     nvim.wait("heard('took back: tariff.py (1)') and shows('· taken back: tariff.py')")
-    assert nvim.text == BEFORE + "# typed by the person\n"
+    assert nvim.text == BEFORE + "# typed by the user\n"
     nvim.ex("Outrider redo")
     nvim.wait("shows('· brought back: tariff.py')")
     nvim.wait("heard('brought back: tariff.py (1)')")
-    assert nvim.text == AFTER + "# typed by the person\n"
+    assert nvim.text == AFTER + "# typed by the user\n"
 
 
 def test_the_diff_view_shows_both_texts_side_by_side_and_is_answered_there(plugin):
@@ -472,7 +472,7 @@ def test_a_float_and_windows_that_are_left_alone(plugin):
     window = nvim.lua("return vim.api.nvim_get_current_win()")
     nvim.run("greet").until_done()
     nvim.wait("#vim.api.nvim_list_wins() == 2")
-    assert nvim.lua("return vim.api.nvim_get_current_win()") == window, "the cursor stays with the person"
+    assert nvim.lua("return vim.api.nvim_get_current_win()") == window, "the cursor stays with the user"
     nvim.ex("Outrider open")
     assert nvim.lua("return vim.api.nvim_win_get_config(0).relative") == "editor"
     nvim.keys("g?")
@@ -526,6 +526,25 @@ def test_renames_creations_and_deletions_are_listed_and_taken_back_one_by_one(pl
     for said in ("took back: tariff.py (1)", "took back: empty.txt (1)", "brought back: tariff.py (1)"):
         nvim.ex("Outrider changes")
         nvim.wait(f"heard('{said}')")
+
+
+def test_an_undo_of_another_turn_than_the_latest_asks_with_its_task(plugin):
+    nvim = plugin([EDIT, DONE, DONE]).ready()
+    nvim.run().until_asked()
+    nvim.keys("\\a")
+    nvim.until_done()
+    nvim.lua(
+        "_G.asked = {}\nvim.ui.select = function(list, how, done) _G.asked[#_G.asked + 1] = how.prompt; done(_G.choose) end"
+    )
+    nvim.run("only look").until_done()
+    nvim.ex("Outrider undo")
+    nvim.wait("#_G.asked == 1")
+    assert "Undo “fix the price”?" in nvim.lua("return _G.asked[1]")
+    assert nvim.text == AFTER
+    nvim.lua("_G.choose = 'Undo it'")
+    nvim.ex("Outrider undo")
+    nvim.wait("heard('took back: tariff.py (1)')")
+    assert nvim.text == BEFORE
 
 
 def test_an_unknown_scope_is_told_with_the_known_ones(plugin):

@@ -1,4 +1,4 @@
-"""Neovim with the plugin as a person has it: in a terminal, set up by three lines, with keys alone."""
+"""Neovim with the plugin as a user has it: in a terminal, set up by three lines, with keys alone."""
 
 import json
 
@@ -62,7 +62,7 @@ def test_an_edit_is_seen_at_its_lines_and_taken_by_a_key(neovim):
     # Before the server is there, mostly: the task is sent once it is.
     editor.keys(":Outrider run Correct the price\r")
     editor.keys("3G")
-    editor.wait(lambda: "\\a accept" in editor.text and "3,1" in editor.text)
+    editor.read(lambda: "\\a accept" in editor.text and "3,1" in editor.text)
     editor.shot("neovim")
     editor.keys("\\a")
     editor.wait("completed")

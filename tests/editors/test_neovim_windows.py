@@ -114,11 +114,11 @@ def test_keys_are_named_as_they_are_typed(plugin):
 
 
 def test_a_question_is_told_on_one_line_however_long_it_is(plugin):
-    wordy = f"echo {'very ' * 60}long"
+    wordy = f"/bin/echo {'very ' * 60}long"
     nvim = plugin([call("run_command", command=wordy), EDIT, DONE]).ready()
     nvim.run().until_asked()
     told, room = nvim.lua("return { _G.said[#_G.said], vim.v.echospace }")
-    assert told.startswith("Outrider asks: Run: echo very")
+    assert told.startswith("Outrider asks: Run `/bin/echo very")
     assert told.endswith("… (:Outrider answer)")
     assert len(told) == room, "a longer one would stop the editor, and take the next key"
     nvim.ex("Outrider reject")

@@ -1,4 +1,4 @@
-"""A real Vim with vim-lsp in a terminal: a person's keys, no plugin of ours."""
+"""A real Vim with vim-lsp in a terminal: a user's keys, no plugin of ours."""
 
 import json
 import os
@@ -126,18 +126,18 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor.wait_for_buffer(BEFORE)
     editor.keys(REDO)
     editor.wait_for_buffer(AFTER)
-    editor.keys("Go# typed by the person" + ESCAPE)
-    editor.wait_for_buffer(AFTER + "# typed by the person\n")
+    editor.keys("Go# typed by the user" + ESCAPE)
+    editor.wait_for_buffer(AFTER + "# typed by the user\n")
     editor.take("undo turn")
-    editor.wait_for_buffer(BEFORE + "# typed by the person\n")
+    editor.wait_for_buffer(BEFORE + "# typed by the user\n")
     editor.take("redo")
-    editor.wait_for_buffer(AFTER + "# typed by the person\n")
+    editor.wait_for_buffer(AFTER + "# typed by the user\n")
 
 
 def test_the_first_answer_alone_comes_through_and_code_actions_give_the_others(vim):
     editor = vim(EDIT, {"text": "Left as it is."})
     editor.take(DO)
-    editor.wait("Only the first answer can be given here")
+    editor.wait("Only the first answer can be chosen here")
     editor.wait("4 - [outrider] Reject")
     editor.answer("4")
     editor.take("Reject — Edit tariff.py")
@@ -177,7 +177,7 @@ def test_a_task_for_a_selection(vim):
 def test_a_task_is_written_in_its_document_and_edits_a_buffer_that_is_not_shown(vim):
     editor = vim(EDIT, {"text": "Fixed."})
     editor.take("write a task…")
-    editor.wait("Outrider: open .outrider/task.md: you write there.")
+    editor.wait("Outrider: open .outrider/task.md: write your text there.")
     editor.keys(":edit .outrider/task.md" + RETURN)
     editor.wait("Write below this line")
     editor.keys("Gocorrect the price" + ESCAPE)

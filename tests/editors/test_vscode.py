@@ -73,7 +73,7 @@ def test_a_whole_task(begin: Begin) -> None:
         bench.page.keyboard.press("Control+Shift+z")
         bench.until(lambda: bench.text() == AFTER, "the text with the edit")
 
-        asked(bench, "Run: python3 check.py")
+        asked(bench, "Run `python3 check.py` in the workspace, ")
         bench.view.locator(".card button", has_text="Allow once").click()
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
         bench.until(lambda: "two for each hour now" in plain(bench.view_text()), "the answer")

@@ -16,6 +16,8 @@ def _choose(bench: Workbench, command: str, row: str) -> str:
     wanted = rows.filter(has_text=row).first
     wanted.wait_for()
     listed = plain("\n".join(rows.all_inner_texts()))
+    if row == "Allow once":
+        bench.read()
     wanted.click()
     return listed
 

@@ -51,13 +51,13 @@ def test_a_file_with_a_byte_order_mark_in_a_folder_of_an_odd_name(begin: Begin, 
 
 
 def test_what_cannot_be_saved_is_named_and_the_question_stays(begin: Begin) -> None:
-    cat = {"tool_calls": [{"name": "run_command", "input": {"command": "cat tariff.py"}}]}
+    cat = {"tool_calls": [{"name": "run_command", "input": {"command": "/bin/cat tariff.py"}}]}
     with begin([edit("* 3", "* 2"), cat, {"text": "Done."}]) as bench:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
         bench.view.locator(".card button", has_text="Allow once").click()
-        asked(bench, "Run: cat tariff.py")
+        asked(bench, "Run `/bin/cat tariff.py` in the workspace, ")
         # The editor does not write over what another program wrote there meanwhile.
         other = f"{BEFORE}\n# by another program\n"
         (bench.folder / "tariff.py").write_text(other, encoding="utf-8")
@@ -76,7 +76,7 @@ def test_what_cannot_be_saved_is_named_and_the_question_stays(begin: Begin) -> N
 
 
 def test_what_the_editor_treats_as_read_only_is_said_to_be_so(begin: Begin) -> None:
-    cat = {"tool_calls": [{"name": "run_command", "input": {"command": "cat tariff.py"}}]}
+    cat = {"tool_calls": [{"name": "run_command", "input": {"command": "/bin/cat tariff.py"}}]}
     settings = {"files.readonlyInclude": {"**/tariff.py": True}}
     with begin([edit("* 3", "* 2"), cat, {"text": "Done."}], settings=settings) as bench:
         bench.open("tariff.py")
@@ -89,7 +89,7 @@ def test_what_the_editor_treats_as_read_only_is_said_to_be_so(begin: Begin) -> N
             ),
             "what happened",
         )
-        asked(bench, "Run: cat tariff.py")
+        asked(bench, "Run `/bin/cat tariff.py` in the workspace, ")
         bench.view.locator(".card button", has_text="Allow once").click()
         asked(bench, "are not saved")
         bench.view.locator(".card button", has_text="Save and continue").click()

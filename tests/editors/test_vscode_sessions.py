@@ -54,6 +54,8 @@ def test_what_waits_in_several_sessions_is_told_apart(begin: Begin) -> None:
         rows.filter(has_text="The second task").wait_for()
         bench.shot("two-wait")
         rows.filter(has_text="The first task").click()
+        rows.filter(has_text="Allow once").wait_for()
+        bench.read()
         rows.filter(has_text="Allow once").click()
         bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 2"), "the edit of the first")
         bench.until(lambda: "needs you" in bench.status() and "(2)" not in bench.status(), "the second waits")

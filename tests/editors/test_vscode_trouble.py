@@ -1,5 +1,6 @@
 """VS Code when something goes wrong: servers that are missing, old or broken, windows that come and go, no trust."""
 
+import json
 import shutil
 import signal
 import sys
@@ -68,7 +69,6 @@ def test_a_task_without_a_model_leads_to_the_settings(begin: Begin) -> None:
         bench.type_input("Two an hour")
         bench.until(lambda: "no model is set" in "".join(bench.toasts()), "why it is refused")
         bench.click_toast("Open Settings")
-        # It leads on to that of the providers, which a remote window has in another tab.
         bench.page.locator(".settings-editor .setting-item-label", has_text="Model").first.wait_for()
 
 
@@ -99,6 +99,44 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
         bench.open("tariff.py")  # the window may come back without it
         bench.until(lambda: "hours * 2  # for now" in bench.text(), "the edit, as it was rewritten")
+
+
+def test_a_question_of_a_session_that_is_not_in_sight_calls_after_a_reload(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}], alone=True) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.command("Outrider: New Session")
+        bench.until(lambda: "Two an hour" not in bench.view_text(), "another session in sight")
+        bench.page.reload()
+        bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
+        assert "Two an hour" not in bench.view_text(), "the session in sight stays"
+        bench.command("Outrider: Answer Pending")
+        allow = bench.page.locator(".quick-input-list .monaco-list-row", has_text="Allow once")
+        allow.wait_for()
+        bench.read()
+        allow.click()
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
+        bench.open("tariff.py")  # the window shows what it had, in whichever tab it thinks best
+        bench.until(lambda: "hours * 2" in bench.text(), "the edit")
+
+
+def test_providers_of_the_users_own_settings_count_in_a_remote_window(begin: Begin) -> None:
+    # The workbench of code-server is a remote window: its own settings lie beside those of the user.
+    with begin([], settings={"outrider.model": None}, alone=True) as bench:
+        user = bench.home.data / "User" / "settings.json"
+        own = {
+            "outrider.providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
+            "outrider.model": "my/model",
+        }
+        user.write_text(json.dumps(json.loads(user.read_text()) | own))
+        bench.page.reload()
+        bench.until(lambda: "model" in bench.status(), "the model of the user's settings", 60)
+        # What the window takes from there at its start it reads anew with any other change.
+        bench.change_setting("workbench.colorTheme", "Default High Contrast")
+        bench.page.locator(".monaco-workbench.hc-black").wait_for()
+        give(bench, "Two an hour")
+        bench.until(lambda: "connection" in bench.view_text().lower(), "the provider is asked")
 
 
 def test_a_server_that_is_killed_is_started_again_and_the_session_goes_on(begin: Begin) -> None:
@@ -269,6 +307,7 @@ def test_without_a_network_it_says_so(begin: Begin) -> None:
     nowhere = {
         "outrider.providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
         "outrider.model": "my/model",
+        "outrider.retry": {"attempts": 1},
     }
     with begin([], settings=nowhere) as bench:
         give(bench, "Two an hour")
@@ -297,7 +336,7 @@ def test_a_second_window_looks_on_and_has_a_session_of_its_own(begin: Begin) -> 
             other.command("Outrider: Sessions…")
             row = other.page.locator(".quick-input-list .monaco-list-row", has_text="Two an hour").first
             row.wait_for()
-            assert "running in another window or editor" in plain(row.inner_text())
+            assert "needs you in another window or editor" in plain(row.inner_text())
             row.click()
             other.until(lambda: "another window or editor runs this" in other.view_text(), "who runs it")
             other.until(
@@ -333,7 +372,7 @@ def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -
             nvim.wait("client() ~= nil and client().initialized")
             nvim.ex("Outrider sessions")
             nvim.wait("#_G.asked == 1")
-            assert "running elsewhere" in nvim.lua("return _G.asked[1][2][1]")
+            assert "parked elsewhere" in nvim.lua("return _G.asked[1][2][1]")
             nvim.ex("Outrider run Two an hour, too")
             nvim.wait("open() == 1")
             nvim.ex("Outrider allow")

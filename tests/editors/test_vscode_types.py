@@ -15,6 +15,7 @@ EXTENSION = Path(__file__).resolve().parents[2] / "editors" / "vscode"
 SCRIPT = EXTENSION / "scripts" / "types.mjs"
 SAID_BY_THE_EXTENSION = {"events", "trusted", "tools", "testing"}
 OF_THE_EXTENSION = {"messages", "server.command", "server.python"}
+OF_USERS = "Only what you say in your own settings (User or Remote) counts"
 
 
 def _node() -> str | None:
@@ -49,15 +50,19 @@ def test_its_settings_are_those_of_the_server() -> None:
     assert {name for name in offered if f"`{name}`" not in page} == set()
 
 
-def test_a_workspace_sets_nothing_that_only_the_person_may() -> None:
+def test_a_workspace_sets_only_what_makes_things_narrower() -> None:
     package = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
     offered = package["contributes"]["configuration"]["properties"]
     source = (EXTENSION / "src" / "core" / "settings.ts").read_text(encoding="utf-8")
     narrowing = set(re.findall(r'"(\w+)"', source.partition("const NARROWING = [")[2].partition("]")[0]))
-    of_workspaces = {
-        name.removeprefix("outrider.") for name, one in offered.items() if one["scope"] == "window"
+    # VS Code lets a workspace set these too: the remote settings of a user can be read in no other scope.
+    of_users = {
+        name.removeprefix("outrider.")
+        for name, one in offered.items()
+        if one["scope"] == "window" and OF_USERS in json.dumps(one, ensure_ascii=False)
     }
-    assert of_workspaces == narrowing
+    of_windows = {name.removeprefix("outrider.") for name, one in offered.items() if one["scope"] == "window"}
+    assert of_windows - of_users == narrowing
 
 
 def test_its_lock_file_names_no_registry() -> None:

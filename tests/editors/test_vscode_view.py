@@ -136,14 +136,17 @@ def test_each_key_of_the_view_does_what_the_page_says(begin: Begin) -> None:
         card.press("a")
         bench.until(lambda: bench.view_text().count("You said: yes, once") == 1, "the yes by its key")
         bench.until(lambda: card.count() == 1, "the second question")
+        asked(bench, "Edit tariff.py (+1 −1)")
         card.press("s")
         bench.until(lambda: "You said: yes, for this session" in bench.view_text(), "the yes for the session")
-        asked(bench, "Run: python3 count.py")
+        asked(bench, "Run `python3 count.py` in the workspace, ")
         assert "You said: yes, once" in bench.view_text()
 
         # What is read of a command stays in sight while it prints on, and who is at its end goes along.
         card.press("w")
         always = bench.page.locator(".quick-input-list .monaco-list-row", has_text="Always in this workspace")
+        always.first.wait_for()
+        bench.read()
         always.first.click()
         call = feed.locator(".entry.call", has_text="run_command")
         call.locator("summary").focus()
@@ -239,6 +242,52 @@ def test_a_key_that_is_held_down_decides_once_and_the_view_has_the_keyboard_when
         )
         keyboard.type("Next")
         bench.until(lambda: task.input_value() == "Next", "what is typed")
+
+
+AT_ONCE = """
+body => new MutationObserver(() => {
+    for (const card of body.querySelectorAll(".card:not([data-tried])")) {
+        card.dataset.tried = "";
+        card.querySelector(".buttons .primary").click();
+        card.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
+    }
+}).observe(body, { childList: true, subtree: true })
+"""
+
+
+def test_what_has_just_appeared_takes_no_yes(begin: Begin) -> None:
+    with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        chord(bench, "v")
+        bench.view.locator("body").evaluate(AT_ONCE)
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        assert bench.view.locator(".card[data-tried]").count() == 1
+        assert bench.text() == BEFORE
+        bench.view.locator(".card .buttons .primary").click()
+        bench.until(lambda: "Done." in bench.view_text(), "the answer")
+        assert bench.text() == BEFORE.replace("* 3", "* 2")
+
+
+def test_a_late_click_on_a_message_changes_nothing_and_says_so(begin: Begin) -> None:
+    slowly = {"text": "Slowly. " * 40, "chunk": 8, "delay": 0.1} | edit("* 3", "* 2")
+    with begin([slowly, {"text": "Done."}]) as bench:
+        bench.open("tariff.py")
+        give(bench, "Two an hour")
+        bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
+        bench.page.keyboard.press("Control+b")
+        bench.until(lambda: any("Edit tariff.py (+1 −1)" in one for one in bench.toasts()), "the message")
+        bench.read()
+        bench.focus_editor()
+        chord(bench, "y")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 2"), "the edit")
+        bench.click_toast("Reject")
+        bench.until(
+            lambda: any(
+                "already answered, so “Reject” changes nothing" in plain(one) for one in bench.toasts()
+            ),
+            "that it came late",
+        )
 
 
 def test_the_view_can_be_read_in_every_theme_by_a_screen_reader_and_by_keyboard(begin: Begin) -> None:

@@ -24,6 +24,7 @@ import psutil
 
 from editors import pace
 
+READING_MILLISECONDS = 700
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "editors" / "vscode"
 SECONDS = 45.0
@@ -352,7 +353,7 @@ class Workbench:
         return bool(self.page.evaluate("document.activeElement.closest('.monaco-diff-editor') !== null"))
 
     def change_setting(self, name: str, value: Any) -> None:
-        """Change a setting of the person, which the window sees in the file."""
+        """Change a setting of the user, which the window sees in the file."""
         for path in self.home.data.glob("*/settings.json"):
             _write(path, {**json.loads(path.read_text(encoding="utf-8")), name: value})
 
@@ -396,8 +397,13 @@ class Workbench:
                 process.kill()
                 psutil.wait_procs([process, *below], timeout=10)
 
+    def read(self) -> None:
+        """Take the time to read a dialog or a message: a yes that comes sooner is not taken."""
+        self.page.wait_for_timeout(READING_MILLISECONDS)
+
     def click_toast(self, title: str) -> None:
-        """Click a button of a message."""
+        """Read a message and click a button of it."""
+        self.read()
         self.page.locator(".notification-toast .monaco-button", has_text=title).first.click()
 
 
@@ -467,8 +473,8 @@ class Windows:
         Args:
             folder: The workspace: a folder, or a file `….code-workspace`.
             turns: The answers of the model.
-            settings: Further settings of the person; None takes one out.
-            keys: Keys that the person has bound, in a window that is alone.
+            settings: Further settings of the user; None takes one out.
+            keys: Keys that the user has bound, in a window that is alone.
             alone: Whether the window is a new one, and no other task finds it.
         """
         if alone or self._open is None or self._open.folder != folder:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from outrider.lsp.errors import CommandError
+from outrider.lsp.protocol import CommandError
 from outrider.lsp.server import create_server
 
 Object = dict[str, Any]
@@ -107,11 +107,16 @@ class Client:
 
     living: ClassVar[list["Client"]] = []
 
-    def __init__(self, *, clock=None, admission=None, load=None, host=None) -> None:
+    def __init__(self, *, clock=None, admission=None, load=None, host=None, answered=None) -> None:
         self.bridge = FakeBridge()
         self.outbox = Outbox()
         self.server = create_server(
-            self.outbox, load or (lambda: self.bridge.start), clock=clock, admission=admission, host=host
+            self.outbox,
+            load or (lambda: self.bridge.start),
+            clock=clock,
+            admission=admission,
+            host=host,
+            answered=answered,
         )
         self._ids = 0
         self._seen = 0

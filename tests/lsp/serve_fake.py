@@ -2,15 +2,19 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 from fakes import FakeBridge
 
 from outrider.lsp.serve import main
+from outrider.ports.clock import SystemClock
 from outrider.ports.events import StreamFrame
+from outrider.processes import Supervisor
 
 CHUNK = 10_000
 
@@ -19,8 +23,10 @@ TURNS = 20
 
 
 class Bridge(FakeBridge):
-    def __init__(self) -> None:
+    def __init__(self, watched) -> None:
         super().__init__()
+        self.supervisor = Supervisor(SystemClock())
+        self.watched = watched
         self.commands |= {
             "outrider.run": self._flood,
             "outrider.events": self._flood_messages,
@@ -29,6 +35,9 @@ class Bridge(FakeBridge):
             "outrider.resume": self._ticks_since,
             "outrider.undo": self._fail,
             "outrider.redo": self._fail_in_a_thread,
+            "outrider.jobs": self._have_it_watched,
+            "outrider.map": self._match_for_ever,
+            "outrider.models": self._sleep,
         }
         self.ticks = 0
         self.tasks = set()
@@ -42,7 +51,25 @@ class Bridge(FakeBridge):
             await asyncio.sleep(0.01)
             self.ticks += 1
 
+    async def _have_it_watched(self, argument):
+        """Answer when somebody watches this process."""
+        self.supervisor.watch(self.watched)
+        command = await self.supervisor.spawn(["true"], cwd=Path("/"), env=os.environ)
+        await command.kill()
+        command.discard()
+
+    def _match_for_ever(self, argument):
+        """Hold the interpreter's lock, as a pattern that backtracks does: no thread of the process runs any more."""
+        os.write(2, b"it begins\n")
+        re.match("(a+)+$", "a" * 60 + "b")
+
+    def _sleep(self, argument):
+        """Stop the loop, but no thread."""
+        os.write(2, b"it begins\n")
+        time.sleep(argument["seconds"])
+
     async def close(self, reason):
+        await self.supervisor.close()
         sys.stderr.write(f"closed: {reason}\n")
         sys.stderr.flush()
 
@@ -96,4 +123,4 @@ class Bridge(FakeBridge):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], lambda _: Bridge().start))
+    sys.exit(main(sys.argv[1:], lambda _, watched: Bridge(watched).start))

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from fakes import Client, Outbox, eventually
 
-from outrider.lsp.editor import CATCH_UP_SECONDS
+from outrider.lsp.editor import CATCH_UP_SECONDS, TIMES_TOO_EARLY
 from outrider.lsp.frames import FrameSender
-from outrider.lsp.outgoing import NEARLY_EMPTY
+from outrider.lsp.transport.framing import NEARLY_EMPTY
 from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Answered, Applied, DocumentEdit, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -101,11 +101,56 @@ async def test_a_question_without_an_answer_frees_the_slot_and_may_be_answered_l
     assert all(message.get("method") != "$/cancelRequest" for message in client.outbox.messages)
 
 
-async def test_a_cancelled_question_frees_the_slot():
+def questions(client):
+    return [
+        m["params"]["message"]
+        for m in client.outbox.messages
+        if m.get("method") == "window/showMessageRequest"
+    ]
+
+
+@pytest.mark.parametrize("name", ["Neovim", "eglot", "helix"])
+async def test_a_yes_that_comes_before_anybody_can_have_read_the_question_is_asked_again(name, monkeypatch):
+    client, editor = await editor_of(clientInfo={"name": name})
+    asking = soon(editor.ask("Run it?", TITLES, seconds=5))
+    client.answer(await client.asked("window/showMessageRequest"), {"title": "Allow once"})
+    again = await client.asked("window/showMessageRequest")
+    assert again["params"]["message"].startswith("Run it?\n(Asked again: ")
+    monkeypatch.setattr(
+        editor, "_profile", replace(editor._profile, reads_seconds=0.0)
+    )  # time to read has passed
+    client.answer(again, {"title": "Allow once"})
+    assert await asking == Answered("Allow once")
+
+
+async def test_a_key_that_is_held_down_never_becomes_a_yes():
+    client, editor = await editor_of(clientInfo={"name": "Neovim"})
+    asking = soon(editor.ask("Run it?", TITLES, seconds=5))
+    for _ in range(TIMES_TOO_EARLY):
+        client.answer(await client.asked("window/showMessageRequest"), {"title": "Allow once"})
+    assert await asking == Unanswered("dismissed")
+
+
+@pytest.mark.parametrize(
+    ("name", "testing", "title"),
+    [("Neovim", None, "Reject"), ("pytest-lsp", None, "Allow once"), ("Neovim", {"ids": None}, "Allow once")],
+)
+async def test_a_no_and_a_program_may_answer_at_once(name, testing, title):
+    options = {} if testing is None else {"initializationOptions": {"testing": testing}}
+    client, editor = await editor_of(clientInfo={"name": name}, **options)
+    asking = soon(editor.ask("Run it?", TITLES, seconds=5))
+    client.answer(await client.asked("window/showMessageRequest"), {"title": title})
+    assert await asking == Answered(title)
+    assert questions(client) == ["Run it?"]
+
+
+async def test_a_cancelled_question_frees_the_slot_and_is_withdrawn():
     client, editor = await editor_of()
     first = soon(editor.ask("1", TITLES, seconds=5))
-    await client.asked("window/showMessageRequest")
+    request = await client.asked("window/showMessageRequest")
     first.cancel()
+    withdrawn = await client.until(lambda message: message.get("method") == "$/cancelRequest")
+    assert withdrawn["params"] == {"id": request["id"]}
     second = soon(editor.ask("2", TITLES, seconds=5))
     client.answer(await client.asked("window/showMessageRequest"), {"title": "Reject"})
     assert await second == Answered("Reject")
@@ -247,7 +292,7 @@ async def test_where_only_the_first_answer_comes_through_the_question_says_so():
     client, editor = await editor_of(clientInfo={"name": "vim-lsp"})
     asking = soon(editor.ask("Run it?", TITLES, seconds=5))
     request = await client.asked("window/showMessageRequest")
-    only = "Only the first answer can be given here, the others are code actions."
+    only = "Only the first answer can be chosen here; the others are code actions."
     assert request["params"]["message"] == f"Run it?\n{only}"
     client.answer(request, {"title": "Allow once"})
     assert await asking == Answered("Allow once")

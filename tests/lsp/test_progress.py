@@ -1,4 +1,4 @@
-"""Progress: tokens made, begun, reported, ended and forgotten, and cancelled by the person."""
+"""Progress: tokens made, begun, reported, ended and forgotten, and cancelled by the user."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -22,13 +22,14 @@ class Process:
         self._ids = 0
 
     @classmethod
-    async def start(cls, *argv, command=()):
+    async def start(cls, *argv, command=(), cwd=None):
         child = await asyncio.create_subprocess_exec(
             *(command or (sys.executable, "-B", ENTRY, *argv)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=1 << 22,
+            cwd=cwd,
         )
         return cls(child)
 
@@ -301,9 +302,12 @@ async def test_a_parent_that_cannot_be_seen_is_not_waited_for(start):
         (["--no-such"], "--no-such"),
         (["--tcp", "nowhere"], "HOST:PORT"),
         (["--tcp", "127.0.0.1:99999"], "HOST:PORT"),
-        (["--tcp", "0.0.0.0:0"], "--tcp-token"),
-        (["--tcp", ":0", "--permission-mode", "full"], "--tcp-token"),
-        (["--tcp-token", "x"], "--tcp"),
+        (["--tcp", "0.0.0.0:0"], "--tcp-token-file"),
+        (["--tcp", ":0", "--permission-mode", "full"], "--tcp-token-file"),
+        (["--tcp-token-file", "x"], "goes with --tcp"),
+        (["--tcp", ":0", "--tcp-token", "x"], "--tcp-token was removed"),
+        (["--tcp", ":0", "--tcp-token-file", "/no/such/file"], "cannot be read"),
+        (["--tcp", ":0", "--tcp-token-file", "/dev/null"], "not a regular file"),
         (["--permission-mode", "everything"], "--permission-mode"),
     ],
 )
@@ -351,6 +355,93 @@ async def test_tcp_serves_one_client_and_ends_with_it(start):
         await writer.wait_closed()
 
 
+def token_file(folder, token="secret", mode=0o600):
+    path = folder / "token"
+    path.write_text(f"{token}\n")
+    path.chmod(mode)
+    return str(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+async def test_a_token_that_others_can_read_is_none(start, tmp_path, mode):
+    process = await start("--tcp", ":0", "--tcp-token-file", token_file(tmp_path, mode=mode))
+    assert await process.ended() == 2
+    said = (await process.child.stderr.read()).decode()
+    assert f"mode {mode:04o}" in said
+    assert "chmod 600" in said
+
+
+@pytest.mark.parametrize("way", ["file", "variable"])
+@pytest.mark.parametrize("given", ["secret", "wrong", None])
+async def test_a_token_lets_in_who_gives_it(start, tmp_path, monkeypatch, way, given):
+    if way == "variable":
+        monkeypatch.setenv("OUTRIDER_TCP_TOKEN", "secret")
+    process = await start(
+        "--tcp", ":0", *(["--tcp-token-file", token_file(tmp_path)] if way == "file" else [])
+    )
+    if sys.platform == "linux":
+        assert b"secret" not in Path(f"/proc/{process.child.pid}/cmdline").read_bytes()
+    client = Tcp(process, *(await connected(process)))
+    options = {} if given is None else {"tcpToken": given}
+    params = {"processId": None, "capabilities": {}, "initializationOptions": options}
+    answer = await client.call("initialize", params)
+    assert ("result" in answer) is (given == "secret"), answer
+    client.writer.close()
+    with contextlib.suppress(ConnectionError):
+        await client.writer.wait_closed()
+
+
+@pytest.mark.parametrize("has_token", [False, True])
+async def test_without_a_token_tcp_takes_no_answer_to_an_approval(start, tmp_path, has_token):
+    """Any program of the machine could be the client: it must not say yes to what it asked for itself."""
+    workspace, home = tmp_path / "work", tmp_path / "home"
+    for folder in (workspace, home):
+        folder.mkdir()
+    calls = [{"name": "run_command", "input": {"command": "touch owned"}, "id": "a"}]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [{"text": "", "tool_calls": calls}, {"text": "done"}]}))
+    argv = ["-m", "outrider", "serve", "--tcp", ":0", "--state-dir", str(tmp_path / "state")]
+    argv += ["--model", f"scripted:{script}"]
+    argv += ["--tcp-token-file", token_file(tmp_path)] if has_token else []
+    command = ("env", f"HOME={home}", f"XDG_CONFIG_HOME={home}", sys.executable, *argv)
+    process = await start(command=command, cwd=workspace)
+    client = Tcp(process, *(await connected(process)))
+    options = {"events": True, "trusted": True, "sandbox": "off", "tcpToken": "secret"}
+    folders = [{"uri": workspace.as_uri(), "name": "work"}]
+    params = {
+        "processId": None,
+        "capabilities": {},
+        "workspaceFolders": folders,
+        "initializationOptions": options,
+    }
+    await client.call("initialize", params)
+    client.send("initialized", {})
+    ran = await client.execute("outrider.run", {"prompt": "Go."})
+    event = await client.until(
+        lambda message: (message.get("params") or {}).get("type") == "approval.requested"
+    )
+    asked = event["params"]["data"]["id"]
+    rule = {"action": "add", "rule": {"decision": "allow", "tool": "run_command", "command": "touch owned"}}
+    for command, given in (
+        ("outrider.answer", {"id": asked, "decision": "allow_once"}),
+        ("outrider.trust", {"action": "trust", "folder": str(workspace)}),
+        ("outrider.permissions", rule),
+    ):
+        answer = await client.execute(command, given)
+        if has_token:
+            assert "error" not in answer
+        else:
+            assert answer["error"]["code"] == -32803, answer
+            assert answer["error"]["data"]["reason"] == "no_token"
+    done = await client.execute("outrider.wait", {"turnId": ran["result"]["turnId"], "timeout": SECONDS})
+    assert done["result"]["outcome"] == ("completed" if has_token else "needs_input")
+    assert (workspace / "owned").exists() is has_token
+    client.writer.close()
+    with contextlib.suppress(ConnectionError):
+        await client.writer.wait_closed()
+
+
 async def test_tcp_ends_with_the_connection(start):
     process = await start("--tcp", "127.0.0.1:0")
     reader, writer = await connected(process)
@@ -361,8 +452,8 @@ async def test_tcp_ends_with_the_connection(start):
     assert await process.ended() == 1
 
 
-async def test_tcp_closes_at_what_a_web_page_posts(start):
-    process = await start("--tcp", ":0", "--tcp-token", "secret")
+async def test_tcp_closes_at_what_a_web_page_posts(start, tmp_path):
+    process = await start("--tcp", ":0", "--tcp-token-file", token_file(tmp_path))
     reader, writer = await connected(process)
     body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
     writer.write(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))

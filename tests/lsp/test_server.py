@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from fakes import Client, eventually
 
-from outrider.lsp.admission import Admission
+from outrider.lsp.transport.tcp import Admission
 from outrider.ports.clock import SteppingClock
 from outrider.ports.text import Place
 from outrider_protocol import COMMAND_NAMES
@@ -34,7 +34,7 @@ def at(start, end, text):
 async def test_what_initialize_says():
     client = Client()
     answer = await client.initialize()
-    assert answer["result"]["serverInfo"] == {"name": "outrider", "version": "0.1.0"}
+    assert answer["result"]["serverInfo"] == {"name": "outrider", "version": "0.2.0"}
     assert answer["result"]["capabilities"] == {
         "positionEncoding": "utf-16",
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
@@ -339,3 +339,71 @@ async def test_a_client_over_tcp_without_a_token_is_asked(mode):
     client.notify("workspace/didChangeConfiguration", {"settings": {"outrider": {"permissionMode": "full"}}})
     await client.execute("outrider.status")
     assert client.bridge.configured[-1] == {"permissionMode": "ask"}
+
+
+async def test_a_client_over_tcp_without_a_token_has_only_the_folder_of_the_server(tmp_path, monkeypatch):
+    """Else any user of the machine could read any file of the one who started it."""
+    home, project = tmp_path / "home", tmp_path / "home" / "project"
+    for folder in (project / "sub", home / "other"):
+        folder.mkdir(parents=True)
+    (project / "link").symlink_to(home / "other")
+    monkeypatch.setenv("HOME", str(home))
+
+    async def refused(started_in, folder, token=None, **how):
+        client = Client(admission=Admission(token, started_in))
+        uri = folder if isinstance(folder, str) else folder.as_uri()
+        given = how or {"workspaceFolders": [{"uri": uri, "name": "x"}]}
+        params = {"capabilities": {}, "initializationOptions": {"tcpToken": token or ""}, **given}
+        return "error" in await client.call("initialize", params)
+
+    for folder in (project, project / "sub", project / "sub" / ".." / "sub"):
+        assert not await refused(project, folder), folder
+    for folder in (
+        home,
+        home / "other",
+        project / "link",
+        "untitled:x",
+        "file://elsewhere/x",
+        f"{project.as_uri()}/../other",
+    ):
+        assert await refused(project, folder), folder
+    assert await refused(project, "", rootUri=home.as_uri())
+    assert await refused(project, "", rootPath=str(home))
+    assert await refused(home, project), "nobody starts it for a whole home"
+    assert await refused(tmp_path, project)
+    assert not await refused(project, home / "other", token="secret")
+
+
+async def test_a_folder_that_is_not_open_cannot_be_added_later(tmp_path):
+    for name in ("project/sub", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    client = Client(admission=Admission(None, tmp_path / "project"))
+    await client.initialize()
+    client.notify("initialized", {})
+    await client.execute("outrider.status")
+    added = [{"uri": (tmp_path / name).as_uri(), "name": name} for name in ("other", "project/sub")]
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": added, "removed": []}})
+    await client.execute("outrider.status")
+    assert client.bridge.folders[-1] == (("project/sub", (tmp_path / "project/sub").as_uri()),)
+    assert (
+        "was not opened: without a token" in (await client.asked("window/showMessage"))["params"]["message"]
+    )
+
+
+async def test_a_client_over_tcp_without_a_token_sets_nothing_that_widens():
+    """With a provider of its own it would be sent the user's keys and files."""
+    theirs = {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1", "apiKeyEnv": "OPENAI_API_KEY"}
+    options = {
+        "providers": {"theirs": theirs},
+        "model": "theirs/m",
+        "sandbox": "off",
+        "trusted": True,
+        "events": True,
+    }
+    client = Client(admission=Admission(None))
+    await client.initialize(initializationOptions=options)
+    client.notify("initialized", {})
+    await client.execute("outrider.status")
+    assert client.bridge.client.options == {"events": True}
+    said = await client.asked("window/showMessage")
+    assert "ignores model, providers, sandbox, trusted: over TCP" in said["params"]["message"]

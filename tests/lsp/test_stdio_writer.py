@@ -7,8 +7,8 @@ import select
 
 import pytest
 
-from outrider.lsp.framing import framed
-from outrider.lsp.stdio import StdioWriter
+from outrider.lsp.transport.framing import framed
+from outrider.lsp.transport.stdio import StdioWriter
 
 
 def lost(reason: str) -> None:
@@ -34,7 +34,7 @@ async def read(descriptor: int, size: int) -> bytes:
 
 async def test_small_and_large_messages_keep_their_order(pipe: tuple[int, int]) -> None:
     chance = random.Random(1)
-    bodies = [bytes([65 + n % 26]) * chance.choice((1, 80, 900, select.PIPE_BUF, 30_000)) for n in range(600)]
+    bodies = [bytes([65 + n % 26]) * chance.choice((1, 80, 900, select.PIPE_BUF, 30_000)) for n in range(200)]
     expected = b"".join(framed(body) for body in bodies)
     writer = StdioWriter(pipe[1], lost)
     reading = asyncio.ensure_future(read(pipe[0], len(expected)))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("error::pytest_lsp.LspSpecificationWarni
 
 
 class Desk:
-    """What the person has open, and says."""
+    """What the user has open, and says."""
 
     def __init__(self, client: LanguageClient, uri: str) -> None:
         self.client, self.uri, self.text, self.version = client, uri, BEFORE, 1

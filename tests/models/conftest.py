@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from outrider.models.dialects.openai_chat import OpenAiChatModel
-from outrider.models.provider import HttpProvider
+from outrider.models.http.keys import Keys
+from outrider.models.http.provider import HttpProvider
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, ModelItem, ModelRequest
-from outrider.ports.secrets import EnvironmentSecrets
 from outrider_protocol.settings import ProviderSettings
 from provider_server import ProviderServer
 
@@ -47,7 +47,7 @@ async def provide(wire: ProviderServer, clock: SteppingClock) -> AsyncGenerator[
             "local",
             ProviderSettings(**settings),
             clock=clock,
-            secrets=EnvironmentSecrets(env or {}),
+            secrets=Keys(env or {}),
             proxy=proxy,
             ca_file=ca_file,
         )

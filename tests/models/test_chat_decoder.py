@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.models.dialects.chat_decoder import ChatDecoder
-from outrider.models.sse import SseSplitter
+from outrider.models.dialects.openai_chat import ChatDecoder
+from outrider.models.http.sse import SseSplitter
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import (
     ModelFailure,

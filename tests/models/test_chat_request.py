@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from outrider.models.dialects.chat_request import ChatRequestEncoder
+from outrider.models.dialects.openai_chat import ChatRequestEncoder
 from outrider.ports.model import Message, ModelRequest, ToolCall, ToolSpec
 
 READ = ToolSpec("read_file", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -106,9 +106,11 @@ def test_a_step_begins_with_the_bytes_of_the_one_before_and_encodes_only_what_is
     encoded: list[Message] = []
     original = ChatRequestEncoder._message  # pyright: ignore[reportPrivateUsage] - counts its calls
 
-    def counted(self: ChatRequestEncoder, message: Message, images: Mapping[str, bytes]) -> dict[str, Any]:
+    def counted(
+        self: ChatRequestEncoder, message: Message, images: Mapping[str, bytes], *, marked: bool
+    ) -> dict[str, Any]:
         encoded.append(message)
-        return original(self, message, images)
+        return original(self, message, images, marked=marked)
 
     monkeypatch.setattr(ChatRequestEncoder, "_message", counted)
     encoder = ChatRequestEncoder("m", {})

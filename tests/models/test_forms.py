@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.test_requests import MODELS, READ
-from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, provider_data
-from outrider.models.provider import HttpProvider
+from outrider.models.answer import CallBlock, TextBlock, Verbatim, provider_data
+from outrider.models.http.keys import Keys
+from outrider.models.http.provider import HttpProvider
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, ModelRequest, ToolCall
-from outrider.ports.secrets import EnvironmentSecrets
 from outrider_protocol.settings import ProviderSettings
 
 NAME = "some-model"
@@ -53,7 +53,7 @@ def answers(draw, kind):
 
 
 def talks(kind):
-    """Conversations: a step may lack results, and have strange ones, and texts of the person among them."""
+    """Conversations: a step may lack results, and have strange ones, and texts of the user among them."""
     result = st.builds(lambda text, given: Message("tool", text, tool_call_id=given), texts, ids)
     said = st.builds(lambda text: Message("user", text), st.sampled_from(["Go on.", "Stop that."]))
     step = st.tuples(answers(kind), st.lists(st.one_of(result, said), max_size=4), said)
@@ -66,7 +66,7 @@ def talks(kind):
 def body_of(kind, messages, tools):
     settings_ = ProviderSettings(kind=kind, base_url="http://127.0.0.1:9/v1")
     clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
-    provider = HttpProvider("local", settings_, clock=clock, secrets=EnvironmentSecrets({}))
+    provider = HttpProvider("local", settings_, clock=clock, secrets=Keys({}))
     model = MODELS[kind](provider, NAME, ids=SequentialIds())
     return json.loads(model._call(ModelRequest("main", messages, tools)).body)
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from outrider.models.catalog import Catalog, ModelProblem
+from outrider.models.http.keys import Keys
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, Model, ModelFailure, ModelItem, ModelRequest, TextDelta
-from outrider.ports.secrets import EnvironmentSecrets
 from outrider_protocol.settings import ModelSettings, ProviderSettings
 from provider_server import Said
 
@@ -32,7 +32,7 @@ async def catalog(clock: SteppingClock, tmp_path: Path) -> AsyncGenerator[MakeCa
             name: ProviderSettings(kind="openai-chat", base_url=url, context_window=128_000)
             for name, url in (urls or {}).items()
         }
-        ids, secrets = SequentialIds(), EnvironmentSecrets({})
+        ids, secrets = SequentialIds(), Keys({})
         made.append(Catalog(providers, root=root, clock=clock, ids=ids, secrets=secrets, **more))
         return made[-1]
 
@@ -133,13 +133,6 @@ async def test_a_script_that_cannot_be_used(catalog: MakeCatalog, tmp_path: Path
         assert "script" in await refused(catalog(), odd)
 
 
-def test_secrets_of_an_environment():
-    secrets = EnvironmentSecrets({"A": " key \n", "EMPTY": " "})
-    assert secrets.values() == frozenset()
-    assert (secrets.get("A"), secrets.get("EMPTY"), secrets.get("NONE")) == ("key", None, None)
-    assert secrets.values() == {"key"}
-
-
 @pytest.mark.parametrize(
     ("name", "said", "asks"),
     [("mine", True, True), ("mine", None, False), ("gpt-5", False, False), ("gpt-5", None, True)],
@@ -154,7 +147,7 @@ async def test_what_is_set_decides_whether_a_model_gets_its_thoughts_back(
         root=None,
         clock=clock,
         ids=SequentialIds(),
-        secrets=EnvironmentSecrets({}),
+        secrets=Keys({}),
     )
     assert await first(await opened(models, f"my/{name}")) == TextDelta("hello")
     assert ("include" in wire.received[-1].json) is asks
@@ -173,7 +166,7 @@ async def test_a_proxy_of_its_own_goes_before_those_of_the_environment(wire: Any
         root=None,
         clock=clock,
         ids=SequentialIds(),
-        secrets=EnvironmentSecrets({}),
+        secrets=Keys({}),
         proxy_for={"http://models.test/v1": "http://127.0.0.1:1"}.get,
     )
     assert await first(await opened(models, "far/m")) == TextDelta("hello")

@@ -2,7 +2,11 @@ import json
 
 import pytest
 
-from outrider.models.failures import clean, http_failure, stream_failure
+from outrider.models.http.failures import clean, http_failure, stream_failure
+
+
+def said(message: str) -> str:
+    return json.dumps({"error": {"message": message}})
 
 
 @pytest.mark.parametrize(
@@ -26,6 +30,36 @@ from outrider.models.failures import clean, http_failure, stream_failure
             "context_overflow",
         ),
         (413, "prompt is too long", "context_overflow"),
+        (
+            400,
+            said("The decoder prompt (length 40000) is longer than the maximum model length of 32768."),
+            "context_overflow",
+        ),
+        (400, said("max_tokens must be at least 1, got -1200."), "context_overflow"),
+        (
+            400,
+            said("The input token count is 40000 but model only supports up to 32768."),
+            "context_overflow",
+        ),
+        (
+            422,
+            said("Input validation error: `inputs` must have less than 4095 tokens. Given: 4100"),
+            "context_overflow",
+        ),
+        (
+            429,
+            said(
+                "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 40000. "
+                "The input or output tokens must be reduced in order to run successfully."
+            ),
+            "context_overflow",
+        ),
+        (
+            429,
+            said("Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000"),
+            "rate_limit",
+        ),
+        (400, '{"error":{"code":"content_filter","message":"the context window was filtered"}}', "refused"),
         (413, "", "bad_request"),
         (
             413,
@@ -170,7 +204,8 @@ def test_the_query_of_a_mere_path_stays_out(said: str, shown: str):
         (404, '{"error": "not found"}', None, "the provider answered 404: not found; check baseUrl"),
         (404, '{"error": "no model x"}', None, "the provider answered 404: no model x"),
         (429, '{"error": "slow"}', 3600, "the provider answered 429: slow; it says to wait 3600 s"),
-        (429, '{"error": "slow"}', 5, "the provider answered 429: slow"),
+        (429, '{"error": "slow"}', 5, "the provider answered 429: slow; it says to wait 5 s"),
+        (429, '{"error": "slow"}', 0.2, "the provider answered 429: slow"),
     ],
 )
 def test_a_message_says_what_can_be_done(status: int, body: str, wait: float | None, message: str):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from outrider.models.native_calls import as_meant
+from outrider.models.wrappers import as_meant
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import ModelResponse, ProviderData, ToolCall, ToolSpec
 

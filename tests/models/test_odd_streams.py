@@ -5,7 +5,7 @@ import json
 import pytest
 
 from outrider.models.decode import decode
-from outrider.models.sse import SseSplitter
+from outrider.models.http.sse import SseSplitter
 
 ENDS = ("\n", "\r\n", "\r")
 

@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -9,8 +10,8 @@ import httpx
 import pytest
 
 from outrider.models.dialects.openai_chat import OpenAiChatModel
-from outrider.models.failures import bucket_of
-from outrider.models.provider import HttpProvider
+from outrider.models.http.failures import bucket_of
+from outrider.models.http.provider import HttpProvider
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import (
@@ -164,7 +165,7 @@ async def test_an_http_error_says_what_the_provider_said_without_the_key(wire: A
     failure = failed(await ask(provide({"LOCAL_KEY": KEY}, api_key_env="LOCAL_KEY")))
     assert failure == ModelFailure(
         "auth",
-        "provider local answered 401: Incorrect key …, see https://x.test/keys; the key was that of LOCAL_KEY",
+        "provider local answered 401: Incorrect key …, see https://x.test/keys; the key came from the environment variable LOCAL_KEY",
     )
 
 
@@ -191,7 +192,7 @@ async def test_a_certificate_of_an_unknown_authority_says_what_to_set(
     monkeypatch.setattr(httpx.AsyncClient, "send", send)
     failure = failed(await ask(provide(base_url="https://models.test/v1")))
     assert (failure.kind, bucket_of(failure)) == ("setup", "next"), "it would not heal by being asked again"
-    assert failure.message.endswith("local issuer certificate; set caFile, if it is right")
+    assert failure.message.endswith("local issuer certificate; set caFile if the certificate is right")
 
 
 async def test_an_error_in_the_stream_says_it_without_the_key(wire: Any, provide: Any, ask: Ask):
@@ -225,6 +226,22 @@ async def test_a_broken_content_encoding(wire: Any, provide: Any, ask: Ask):
     assert failed(await ask(provide())).kind == "protocol"
 
 
+@pytest.mark.parametrize(("times", "taken"), [(1, True), (2, False)])
+async def test_an_answer_is_unpacked_once(wire: Any, provide: Any, ask: Ask, times: int, taken: bool):
+    """Packed twice, a kilobyte would stand for a gigabyte."""
+    body = b"".join([event({"content": "Hello."}), event({}, "stop"), b"data: [DONE]\n\n"])
+    for _ in range(times):
+        body = gzip.compress(body)
+    encoding = f"content-encoding: {', '.join(['gzip'] * times)}\r\n"
+    wire.answers.append(sends(plain("200 OK", body, "text/event-stream", encoding)))
+    items = await ask(provide())
+    if taken:
+        assert isinstance(items[-1], ModelResponse)
+        assert items[-1].text == "Hello."
+    else:
+        assert failed(items).kind == "protocol"
+
+
 async def test_an_answer_that_is_not_http(wire: Any, provide: Any, ask: Ask):
     wire.answers.append(sends(b"SSH-2.0-server\r\n\r\n", then="abort"))
     assert failed(await ask(provide())).kind == "connection"
@@ -234,7 +251,7 @@ async def test_nobody_listens(provide: Any, ask: Ask):
     failure = failed(await ask(provide(base_url="http://ada:lovelace@127.0.0.1:1/v1")))
     assert failure.kind == "connection"
     said = "provider local: no answer from 127.0.0.1:1: All connection attempts failed; "
-    assert failure.message == f"{said}check baseUrl, and that it can be reached from here"
+    assert failure.message == f"{said}check baseUrl, and that the server can be reached from here"
 
 
 async def test_a_connection_that_closes_before_the_answer(wire: Any, provide: Any, ask: Ask):
@@ -290,9 +307,7 @@ async def test_a_stream_that_falls_silent(wire: Any, provide: Any, clock: Steppi
         assert await anext(items) == TextDelta("a")
         waiting = asyncio.ensure_future(anext(items))
         await passing(clock, waiting)
-        assert waiting.result() == ModelFailure(
-            "stalled", "provider local: nothing came for 5 s (stallSeconds)"
-        )
+        assert waiting.result() == ModelFailure("stalled", "provider local: no data for 5 s (stallSeconds)")
     await wire.left.wait()
 
 
@@ -374,7 +389,7 @@ async def test_deltas_that_arrive_together_are_one(wire: Any, provide: Any, ask:
 async def test_an_event_without_end_is_given_up(
     wire: Any, provide: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("outrider.models.provider._LONGEST_EVENT", 1000)
+    monkeypatch.setattr("outrider.models.http.provider._LONGEST_EVENT", 1000)
     wire.answers.append(sends(HEAD + framed(b"data: " + b"x" * 2000), then="wait"))
     assert failed(await ask(provide())).kind == "protocol"
     await wire.left.wait()

@@ -36,7 +36,7 @@ def read(pieces, *, opened=False, only_tags, reasoning_at=None):
 
 
 def shown(items):
-    """What the person sees in the end, and whether something was withdrawn."""
+    """What the user sees in the end, and whether something was withdrawn."""
     kinds = {TextDelta: "", ReasoningDelta: ""}
     withdrawn = False
     for item in items[:-1]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from outrider.models.proxies import proxy_for
+from outrider.models.http.provider import proxy_for
 
 FAR = "http://models.test/v1"
 SECURE = "https://models.test/v1"

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from outrider.models.chat_servers import chat_server
+from outrider.models.answer import CallBlock, TextBlock, Verbatim, blocks_of, provider_data
 from outrider.models.dialects.anthropic import AnthropicModel
-from outrider.models.dialects.complete import NO_RESULT, completed
 from outrider.models.dialects.gemini import GeminiModel
-from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of, provider_data
+from outrider.models.dialects.http_model import NO_RESULT, completed
 from outrider.models.dialects.ollama import OllamaModel
 from outrider.models.dialects.openai_chat import OpenAiChatModel
 from outrider.models.dialects.openai_responses import OpenAiResponsesModel
+from outrider.models.http.chat_servers import chat_server
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import (
     Message,
@@ -182,7 +182,16 @@ async def test_anthropic_declares_tools_that_were_called_and_are_not_offered_any
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("claude-3-haiku", 4096), ("claude-3-5-haiku", 8192), ("claude-sonnet-4", 32_000), ("other", 8192)],
+    [
+        ("claude-3-haiku", 4096),
+        ("claude-3-5-haiku", 8192),
+        ("claude-sonnet-4", 32_000),
+        ("anthropic/claude-sonnet-4.5", 32_000),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 32_000),
+        ("claude-haiku-4-5@20251001", 32_000),
+        ("vendor/anthropic.claude-3.5-haiku", 8192),
+        ("other", 8192),
+    ],
 )
 async def test_anthropic_always_says_how_long_an_answer_may_be(name, most, wire, provide):
     wire.plays("anthropic", Said("ok"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.models.sse import SseSplitter
+from outrider.models.http.sse import SseSplitter
 
 
 def split(pieces: list[bytes]) -> list[bytes]:

@@ -1,27 +1,40 @@
-"""A command line looked up as the server does it, git's history with it."""
+"""A command line looked up as the server does it, decided about in both worlds, and run in a read-only sandbox."""
 
 import asyncio
 import os
-from functools import partial
+from dataclasses import dataclass
+from pathlib import Path
 
-from outrider.permissions.decide import Access, decide
-from outrider.permissions.guarded import Guarded
+from outrider.permissions.policy.decide import Access, decide
+from outrider.permissions.policy.protected_files import Guarded, attributes, environment
+from outrider.permissions.policy.rules import RUN
+from outrider.permissions.policy.ruling import ruling_on
 from outrider.ports.clock import SystemClock
-from outrider.processes import Supervisor
-from outrider.tools.command_line import look_at, look_with_past
-from outrider.tools.git.history import GitHistory
+from outrider.processes import CommandResult, Supervisor, run_command, shell_argv
+from outrider.processes.sandbox import Sandbox, SandboxWish
+from outrider.tools.run_command.command_line import look_at, with_objects
 from outrider.workspace.paths import folders_of
+from outrider.workspace.watch.hidden_files import HiddenFiles
+
+PATH = os.environ["PATH"]
 
 
-async def looked_at(command, folder, cwd, history):
-    """The command line, by what `history` knows."""
+def hidden_files(folder):
+    """What is shut in a folder."""
     guarded = Guarded([folder])
     guarded.refresh_now()
-    path = os.environ["PATH"]
+    return HiddenFiles(guarded.why_hidden, guarded.stamps)
+
+
+def looked_without_git(command, folder, cwd=None, search_path=""):
+    """The command line, of which git is asked nothing."""
     folders = folders_of([("work", folder.as_uri())])
-    return await look_with_past(
-        partial(look_at, command, folders, cwd or folder, guarded.why_shut, path), history, path
-    )
+    return look_at(command, folders, cwd or folder, hidden_files(folder), search_path)
+
+
+async def _looked(command, folder, cwd, supervisor, clock):
+    looked = await asyncio.to_thread(looked_without_git, command, folder, cwd)
+    return await with_objects(looked, supervisor, clock, PATH, [str(folder)])
 
 
 def looked(folder, *commands, cwd=None):
@@ -31,17 +44,118 @@ def looked(folder, *commands, cwd=None):
         clock = SystemClock()
         supervisor = Supervisor(clock)
         try:
-            history = GitHistory(supervisor, clock)
-            return [await looked_at(command, folder, cwd, history) for command in commands]
+            return [await _looked(command, folder, cwd, supervisor, clock) for command in commands]
         finally:
             await supervisor.close()
 
     return asyncio.run(all_of_them())
 
 
-def verdicts(folder, *commands, mode="auto-edit", cwd=None):
+def decision(command, mode="auto-edit", rules=(), *, sandbox=False):
+    """What is decided about a command that was looked up, with a read-only sandbox or without any."""
+    if sandbox and command.reads_in_sandbox and not any(command.closed):
+        command = command.in_sandbox()
+    access = Access("execute", command=command)
+    return decide(access, mode, frozenset(), ruling_on(RUN, access, rules, mode))
+
+
+def verdicts(folder, *commands, mode="auto-edit", cwd=None, sandbox=False):
     """What is decided about them without a rule."""
-    return [
-        decide(Access("execute", command=one), mode, frozenset()).verdict
-        for one in looked(folder, *commands, cwd=cwd)
-    ]
+    return [decision(one, mode, sandbox=sandbox).verdict for one in looked(folder, *commands, cwd=cwd)]
+
+
+@dataclass
+class Readers:
+    """Runs command lines as the server runs those that only read."""
+
+    folder: Path
+    state: Path
+    """A folder outside of the workspace."""
+    world: str
+    """The name of a way to confine commands, in small letters."""
+
+    def run(self, *commands, cwd=None):
+        """What each one prints, errors included; None where there is no such sandbox."""
+
+        async def all_of_them():
+            clock = SystemClock()
+            supervisor = Supervisor(clock)
+            sandbox = Sandbox(supervisor, clock, [self.state])
+            try:
+                return [await self._run(one, cwd, supervisor, clock, sandbox) for one in commands]
+            finally:
+                await sandbox.close()
+                await supervisor.close()
+
+        return asyncio.run(all_of_them())
+
+    async def _run(self, command, cwd, supervisor, clock, sandbox):
+        shut = hidden_files(self.folder).look([self.folder.resolve()])
+        file = self.state / "texts"
+        file.write_text(attributes([self.folder]))
+        (self.state / "empty").touch()
+        confined = await sandbox.confine_reading(
+            shell_argv(command),
+            cwd=(cwd or self.folder).resolve(),
+            env={
+                "PATH": PATH,
+                "HOME": str(self.state.parent),
+                **environment(str(file)),
+                "GIT_OPTIONAL_LOCKS": "0",
+            },
+            folders=[self.folder],
+            wish=SandboxWish("required", backends=(self.world,)),
+            hidden=(shut.files, shut.folders),
+            seen=[str(file)],
+            blank=str(self.state / "empty"),
+        )
+        assert confined is not None, f"no read-only sandbox by {self.world}"
+        confining = await confined.start()
+        result = await run_command(
+            supervisor,
+            confining.argv,
+            cwd=(cwd or self.folder).resolve(),
+            env=confined.env,
+            clock=clock,
+            total_seconds=20,
+            idle_seconds=10,
+            output_limit=1_000_000,
+            on_output=lambda _: None,
+            launch=confining.launch,
+        )
+        assert isinstance(result, CommandResult), result
+        return result.output
+
+
+def everything_in(*folders):
+    """What there is in some folders, to be compared: names, kinds, modes, times and contents."""
+    found = {}
+    for folder in folders:
+        for path in sorted([folder, *folder.rglob("*")]):
+            status = path.lstat()
+            is_file = path.is_file() and not path.is_symlink()
+            found[path] = (status.st_mode, status.st_mtime_ns, path.read_bytes() if is_file else None)
+    return found
+
+
+SECRET = "hunter2"
+"""What stands in files that are shut, wherever a test puts one."""
+
+
+def assert_harmless(folder, state, world, lines):
+    """Run lines in a read-only sandbox: nothing changes, and nothing is seen that is shut or outside the workspace.
+
+    Args:
+        folder: The workspace, in a folder that holds nothing else but links to it.
+        state: A folder elsewhere.
+        world: The name of a way to confine commands.
+        lines: Command lines, each with the folder where it runs.
+    """
+    before = everything_in(folder.parent)
+    for cwd in {cwd for _, cwd in lines}:
+        commands = [command for command, where in lines if where == cwd]
+        printed = Readers(folder, state, world).run(*commands, cwd=cwd)
+        for command, output in zip(commands, printed, strict=True):
+            assert SECRET not in output, command
+            assert "root:" not in output, command
+    assert everything_in(folder.parent) == before

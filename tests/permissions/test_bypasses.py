@@ -4,14 +4,21 @@ The rules allow `git diff`, `ls`, `make test` and `./run.sh`, and forbid `rm`. T
 still asks: commands that only read go, everything else asks.
 """
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
 import pytest
 
-from outrider.permissions.decide import Access, decide
-from outrider.permissions.guarded import Guarded
-from outrider.permissions.rules import RUN, Rule, problem_of
-from outrider.permissions.ruling import named_parts, ruling_on
-from outrider.tools.command_line import look_at
+from outrider.permissions.policy.commands import MOST_OFFERED
+from outrider.permissions.policy.rules import RUN, Rule, problem_of
+from outrider.permissions.policy.ruling import named_parts
+from outrider.permissions.shell.reading import read_command
+from outrider.permissions.shell.tree import tree_of
+from outrider.tools.run_command.command_line import look_at
 from outrider.workspace.paths import folders_of
+from permissions.looking import SECRET, assert_harmless, decision, looked_without_git
+from sandboxes import in_both_worlds
 
 RULES = [
     *(Rule("allow", RUN, command) for command in ("git diff", "ls", "make test", "./run.sh", "echo")),
@@ -25,12 +32,12 @@ ROWS = [
     ("git diff && ls -l", "allow", "each part has a rule"),
     ("ls | grep x", "allow", "a rule and a part that only reads"),
     ("cd sub && make test", "allow", "a folder of the workspace is still the workspace"),
-    ("git status; git log --oneline | head -5", "allow", "only reads"),
+    ("git status; git log --oneline | head -5", "sandbox", "only reads"),
     ("env LANG=C git diff", "allow", "a wrapper is looked through"),
     ("timeout 10 nice -n 5 make test 2>&1", "allow", "wrappers, and a copy of a descriptor"),
     ("bash -c 'make test && git diff'", "allow", "what a shell is given is read as a line"),
     ("make test >/dev/null", "allow", "what is thrown away is not written"),
-    ("find . -name '*.py' -exec grep -l x {} \\;", "allow", "what find hands over are files of the workspace"),
+    ("find . -name '*.py' -exec grep -l x {} \\;", "sandbox", "what find hands over are files of the workspace"),
     ("git diff $x", "ask", "the rule of the name alone is about reading, and $x may be --output"),
     # chains
     ("git diff; curl x", "ask", "a chain with ;"),
@@ -125,8 +132,8 @@ ROWS = [
     ("bash -c \"bash -c 'rm x'\"", "deny", "two shells in a shell"),
     ("bash -lc ls", "ask", "a login shell reads start files"),
     ("bash -c \"$x\"", "ask", "a text that is not known"),
-    ("bash < x", "ask", "a shell that runs what it reads"),
-    ("python3 - <<'EOF'\nimport os\nEOF", "ask", "an interpreter that runs what it reads"),
+    ("bash < x", "ask", "a shell that runs its input"),
+    ("python3 - <<'EOF'\nimport os\nEOF", "ask", "an interpreter that runs its input"),
     ("zsh -c 'git diff'", "ask", "another shell reads a line in its own way"),
     ("sh -c 'git diff &> x'", "ask", "sh reads this as two commands"),
     ("nohup rm x", "deny", "nohup"),
@@ -171,7 +178,7 @@ ROWS = [
     ("x='1 --pre=curl'; rg -A $x y", "ask", "the same, and it runs"),
     ("x='y -f /etc/passwd'; grep a$x a.py", "ask", "a pattern brings an option"),
     ("sort -k * a.py", "ask", "a glob as a value may be several files"),
-    ('x=1; sort -k "$x" a.py', "allow", "in quotes it is one word"),
+    ('x=1; sort -k "$x" a.py', "sandbox", "in quotes it is one word"),
     ('sort -k "$@" a.py', "ask", "the positional parameters are several words in quotes too"),
     ("x='; -delete -exec ls'; find . -exec ls a$x \\;", "ask", "an argument ends what find runs"),
     ("x='; -delete -exec ls'; find . -exec ls \"$x\" \\;", "ask", "the same, as one word"),
@@ -203,14 +210,14 @@ ROWS = [
     ("(git diff) > x", "ask", "the output of a group"),
     ("echo x > .git/hooks/pre-commit", "ask", "echo has a rule, the file has none"),
     # programs that mostly read
-    ("git branch -D x", "ask", "it deletes"), ("git branch x", "ask", "it makes"), ("git branch -a", "allow", "it lists"),
+    ("git branch -D x", "ask", "it deletes"), ("git branch x", "ask", "it makes"), ("git branch -a", "sandbox", "it lists"),
     ("git diff --output=x", "ask", "it writes, and the rule of the name alone is about reading"), ("git diff --ext-diff", "ask", "it runs"),
     ("git diff --stat -- sub", "allow", "it reads"),
     ("git log --output=x", "ask", "it writes"), ("git log --ext-diff", "ask", "it runs"), ("git show --textconv", "ask", "it runs"),
-    ("git grep -O x", "ask", "it opens a pager"), ("git stash list", "allow", "it lists"), ("git stash", "ask", "it changes"),
-    ("git config --get user.name", "allow", "it reads"), ("git config user.name x", "ask", "it writes"),
-    ("git remote -v", "allow", "it lists"), ("git remote add x y", "ask", "it writes"), ("git fetch", "ask", "it reaches out"),
-    ("git foo", "ask", "an alias of the repository"), ("git tag x", "ask", "it makes"), ("git tag -l 'v*'", "allow", "it lists"),
+    ("git grep -O x", "ask", "it opens a pager"), ("git stash list", "sandbox", "it lists"), ("git stash", "ask", "it changes"),
+    ("git config --get user.name", "sandbox", "it reads"), ("git config user.name x", "ask", "it writes"),
+    ("git remote -v", "sandbox", "it lists"), ("git remote add x y", "ask", "it writes"), ("git fetch", "ask", "it reaches out"),
+    ("git foo", "ask", "an alias of the repository"), ("git tag x", "ask", "it makes"), ("git tag -l 'v*'", "sandbox", "it lists"),
     ("sed -n 1,5p a.py", "allow", "it shows"), ("sed -i s/a/b/ a.py", "ask", "it writes"), ("sed 's/a/b/w x' a.py", "ask", "it writes"),
     ("sed 's/a/curl/e' a.py", "ask", "it runs"), ("sed '1e curl' a.py", "ask", "it runs"), ("sed -f x a.py", "ask", "a script that is not seen"),
     ("sed -n 's/x/y/w/tmp/g' a.py", "ask", "it writes: the third delimiter ends the substitution, not the last one"),
@@ -227,37 +234,37 @@ ROWS = [
     ("awk '{a=b() /c; print \"x\" > \"/d\"}' a.py", "ask", "a division that looks like a pattern hides that it writes"), ("awk '/[/\"]/{print 1} /\" > \"y/' a.py", "ask", "a slash in brackets, which not every awk takes for one"),
     ("awk '{print ENVIRON[\"x\"]}' a.py", "ask", "it shows the environment"), ("awk '@load \"x\"' a.py", "ask", "it loads a library"), ("awk -i inplace 1 a.py", "ask", "it writes"),
     ("awk \"{print $1}\" a.py", "ask", "a program that is not known"), ("awk 1 /etc/passwd", "ask", "outside"), ("awk -F'{print > \"x\"}' 1 a.py", "allow", "a separator is no program"),
-    ("rg --pre curl x", "ask", "it runs"), ("rg x sub", "allow", "it reads"), ("rg x", "ask", "it comes to what is shut"), ("rg -z x", "ask", "it runs unpackers"),
+    ("rg --pre curl x", "ask", "it runs"), ("rg x sub", "sandbox", "it reads"), ("rg x", "ask", "it comes to what is shut"), ("rg -z x", "ask", "it runs unpackers"),
     ("tar -tf x", "ask", "it can run programs"), ("less a.py", "ask", "it is no reader alone"), ("man ls", "ask", "it runs a pager"),
     ("tee x", "ask", "it writes"), ("date", "allow", "it tells"), ("date -s 1", "ask", "it sets"), ("hostname x", "ask", "it sets"),
-    ("xxd -r a x", "ask", "it writes"), ("xxd -ps a.py x", "ask", "it writes: -ps takes no value"), ("xxd -l 8 a.py", "allow", "it shows"), ("tree -o x", "ask", "it writes"), ("curl x", "ask", "it reaches out"),
-    ("cat a.py", "allow", "it reads"), ("cat --unknown a.py", "ask", "an option that is not known"), ("cat $x", "ask", "it could be any file"),
+    ("xxd -r a x", "ask", "it writes"), ("xxd -ps a.py x", "ask", "it writes: -ps takes no value"), ("xxd -l 8 a.py", "sandbox", "it shows"), ("tree -o x", "ask", "it writes"), ("curl x", "ask", "it reaches out"),
+    ("cat a.py", "allow", "it reads"), ("cat --unknown a.py", "allow", "cat has no option that does harm"), ("cat $x", "ask", "it could be any file"),
     ("cat \"$x\"", "ask", "it could be an option"), ("cat *.py", "allow", "the files that it stands for are in the workspace"),
     ("set", "ask", "it shows the environment"), ("set -e; ls", "allow", "it only stops at a failure"), ("declare -p", "ask", "it shows the variables"),
     ("env", "ask", "it shows the environment"), ("printenv", "ask", "it shows the environment"),
     # a value that is none, and a file that is no value
     ("git diff HEAD~1 -M", "allow", "the rule itself"), ("git log -M --output=x", "ask", "-M takes its value in the same word, so the next one is an option: it writes"),
-    ("git show -U --output=x", "ask", "the same"), ("git log -p -M90% -U5 -- a.py", "allow", "their values are where they belong"),
+    ("git show -U --output=x", "ask", "the same"), ("git log -p -M90% -U5 -- a.py", "sandbox", "their values are where they belong"),
     ("git blame -C --contents=/etc/passwd a.py", "ask", "the same, and it reads outside"), ("git blame -S /etc/passwd a.py", "ask", "a file that is shown in the errors about it"),
     ("git shortlog --since -- --output=x HEAD", "ask", "-- is the value of an option, so options go on behind it"),
-    ("git log --stat -- -x", "ask", "a version of git may take -- for a value"), ("git log --stat -- a.py", "allow", "no option could stand there"),
+    ("git log --stat -- -x", "ask", "a version of git may take -- for a value"), ("git log --stat -- a.py", "sandbox", "no option could stand there"),
     ("git log -n -- --output=x", "ask", "no number"), ("head -n -5 a.py", "allow", "a number"), ("grep -e -x a.py", "allow", "a pattern may look like an option"),
     ("git log --format=%''G?", "ask", "quotes within what has signatures looked at"), ("git for-each-ref '--format=%('raw')'", "ask", "quotes within what shows an object"),
     ("x='%(raw)'; git for-each-ref --format \"$x\"", "ask", "a format that is not known"), ("git branch --list --sort x -D y", "ask", "it deletes"),
     ("date -I -s12:00", "ask", "-I takes its value in the same word, so the clock is set"), ("date -I --set=12:00", "ask", "the same"), ("date -d +x 01010000", "ask", "the same"),
     ("date -Iseconds -d yesterday", "allow", "it tells"), ("od -w /etc/passwd", "ask", "a width stands in the same word"), ("od -w16 a.py", "allow", "such as here"),
     ("xxd -cols=1 -s a.py x", "ask", "the value of -cols is the next word, and the last file is written"), ("xxd -seek=1 -c a.py x", "ask", "the same"),
-    ("tree -Io x y", "ask", "behind a letter with a value options go on: it writes"), ("tree -aL 2", "allow", "no option behind the letter"),
+    ("tree -Io x y", "ask", "behind a letter with a value options go on: it writes"), ("tree -aL 2", "sandbox", "no option behind the letter"),
     ("strings -n @a.py", "ask", "options from a file, wherever its name stands"), ("x=@a.py; strings -n \"$x\"", "ask", "the same, in a variable"),
     ("uniq a*", "ask", "a pattern may stand for two files, and the second is written"), ("xxd a*", "ask", "the same"),
     ("cd odd && rg *", "ask", "a pattern in the place of what is looked for brings a file --pre=touch, an option that runs it"),
-    ("cd odd && git grep *", "ask", "the same"), ("cd odd && grep o*", "ask", "a pattern brings a link that leads out"), ("grep a.* a.py", "allow", "the files are harmless"),
+    ("cd odd && git grep *", "ask", "the same"), ("cd odd && grep o*", "ask", "a pattern brings a link that leads out"), ("grep a.* a.py", "sandbox", "the files are harmless"),
     ("cat .*", "ask", "it may stand for the folder above"), ("cd sub && cat .?/a.py", "ask", "the same"),
     ("xxd - -autoskip", "ask", "xxd sees no options behind its first operand: the second is written"), ("xxd sub --", "ask", "the same"), ("uniq a.py -c", "ask", "uniq of other systems neither"),
     ("head a.py -n /etc/passwd", "ask", "the same: the value of an option would be a file"), ("head a.py -n 5", "allow", "one that does not lead out"),
     # what is read from elsewhere
     ("xargs -a /etc/passwd -I{} echo x{}", "allow", "the rule is about any arguments, from a file too"), ("xargs -a /etc/passwd -I{} basename x{}", "ask", "arguments from outside"),
-    ("xargs --arg-file=/etc/passwd -I{} basename x{}", "ask", "the same"), ("xargs -a .env -I{} echo x{}", "ask", "from a file that is shut"), ("xargs -a a.py -I{} basename x{}", "allow", "from the workspace"),
+    ("xargs --arg-file=/etc/passwd -I{} basename x{}", "ask", "the same"), ("xargs -a .env -I{} echo x{}", "ask", "from a file that is shut"), ("xargs -a a.py -I{} basename x{}", "sandbox", "from the workspace"),
     ("ls | xargs -I x cat x", "ask", "a mark that looks like a file"), ("ls | xargs -I a.py cat a.py -I x", "ask", "options behind the program are the program's"),
     ("ls | xargs -0I a.py tail a.py", "ask", "a mark behind other letters"),
     # variables that a builtin sets
@@ -268,14 +275,14 @@ ROWS = [
     ("cat /etc/passwd", "ask", "outside"), ("cat ../x", "ask", "outside"), ("cat link", "ask", "a link that leads out"),
     ("cat l*k", "ask", "a pattern that meets the link"), ("cat .env", "ask", "it may hold keys"), ("cat ~/x", "ask", "outside"),
     ("head -n1 < /etc/passwd", "ask", "its input is outside"), ("grep -f /etc/passwd a.py", "ask", "its patterns are outside"),
-    ("grep -r x sub", "allow", "below the workspace"), ("grep -r x .", "ask", "below it lies a file that may hold keys"),
-    ("grep x -d recurse .", "ask", "the same, written out"), ("grep -r x", "ask", "the folder where it is"), ("rg -. x deep", "allow", "with hidden files"),
+    ("grep -r x sub", "sandbox", "below the workspace"), ("grep -r x .", "ask", "below it lies a file that may hold keys"),
+    ("grep x -d recurse .", "ask", "the same, written out"), ("grep -r x", "ask", "the folder where it is"), ("rg -. x deep", "sandbox", "with hidden files"),
     ("rg -g 'k*' x private", "ask", "a glob"), ("rg -g '.e*' x", "ask", "a glob brings a hidden file along"), ("rg --iglob '*.ENV' x", "ask", "the same"),
-    ("rg -ng'.e*' x deep", "allow", "below a folder without one"),
+    ("rg -ng'.e*' x deep", "sandbox", "below a folder without one"),
     ("LANGUAGE=../../x ls", "ask", "words of a stranger, in which programs fill in"), ("env LC_ALL=/x ls", "ask", "the same, by another program"),
     ("export LANG=$x; ls", "ask", "what is not known"), ("TZ=:/x date", "ask", "a file as a time zone"), ("LC_ALL=C.UTF-8 TZ=Europe/Berlin LANG= ls", "allow", "names"),
-    ("rg x s*", "allow", "below a folder that a pattern stands for"), ("diff -r deep way", "allow", "below two folders"),
-    ("diff -r . sub", "ask", "it follows links on its way"), ("diff sub/../a.py a.py", "allow", "two files"),
+    ("rg x s*", "sandbox", "below a folder that a pattern stands for"), ("diff -r deep way", "sandbox", "below two folders"),
+    ("diff -r . sub", "ask", "it follows links on its way"), ("diff sub/../a.py a.py", "sandbox", "two files"),
     ("cat private/a", "ask", ".outriderignore shuts it"), ("cat out-of-private", "ask", "a link to it"), ("cat priv*/a", "ask", "a pattern that meets it"),
     ("grep -r x private", "ask", "below a folder that is shut"), ("md5sum -c a.py", "ask", "a list names files that are anywhere"),
     ("strings @a.py", "ask", "a file that names options"),
@@ -294,10 +301,10 @@ ROWS = [
     ("cd nope && ls || cat ../x", "ask", "it goes on where it could not go there"), ("cd sub | cat ../x", "ask", "another shell went there"), ("cd sub & cat ../x", "ask", "another shell went there"),
     ("cd sub; make test", "allow", "here or there, both are the workspace"), ("cd sub && ls && cd .. && cat a.py", "allow", "there and back"), ("cd sub && cd .. && cat ../x", "ask", "there, back, and out"),
     ("cd way && cd .. && cat a.py", "allow", "bash goes back to where the link lies"), ("(cd sub && ls); ls", "allow", "here or there"), ("bash -c 'cd sub; ls'", "ask", "a shell in a shell"),
-    ("git -C sub status", "allow", "it goes to a folder of the workspace"), ("git -C .. status", "ask", "outside"), ("git -C sub diff ../../x", "ask", "outside, from there"), ("git -C sub push", "deny", "what is forbidden stays so"),
+    ("git -C sub status", "sandbox", "it goes to a folder of the workspace"), ("git -C .. status", "ask", "outside"), ("git -C sub diff ../../x", "ask", "outside, from there"), ("git -C sub push", "deny", "what is forbidden stays so"),
     # names of files that a pattern brings
     ("printf %s /home/*", "ask", "it would show names of files outside"), ("printf '%s' ../*", "ask", "the same"), ("dirname /home/*/.*", "ask", "the same"), ("printf %s *.py", "allow", "names of the workspace"),
-    ("x='/home/*'; printf %s $x", "ask", "a pattern in a variable"), ("x='/home/*'; printf %s \"$x\"", "allow", "in quotes it is none"), ("printf %s $(date +%F) $HOME $?", "allow", "what is filled in holds no pattern"),
+    ("x='/home/*'; printf %s $x", "ask", "a pattern in a variable"), ("x='/home/*'; printf %s \"$x\"", "allow", "in quotes it is none"), ("printf %s $(date +%F) $HOME $?", "sandbox", "what is filled in holds no pattern"),
     ("printf %s $(printf '/home/*')", "ask", "a pattern that is filled in"), ("printf %s $(date '+/home/*')", "ask", "the same"),
     # loops over words that are known
     ("for f in a.py sub; do stat \"$f\"; done", "allow", "each of the words"), ("for f in a.py /etc/passwd; do cat \"$f\"; done", "ask", "one of them is outside"),
@@ -306,19 +313,19 @@ ROWS = [
     ("for f in a; do f=/etc/passwd; cat $f; done", "ask", "it is set in its own loop"), ("for f in a; do read f; cat $f; done", "ask", "the same"), ("for f in a; do command export f=/etc/passwd; cat $f; done", "ask", "the same"),
     ("for f in a; do for f in /etc/passwd; do :; done; cat $f; done", "ask", "the same, by a loop"), ("for f in a; do : ${f:=/etc/passwd}; unset f; cat $f; done", "ask", "the same"),
     ("for f in rm; do $f x; done", "deny", "a program in a variable is known here"), ("for f in a b; do rm $f; done", "deny", "what is forbidden stays so"), ("for f in 'a; curl x'; do bash -c \"$f\"; done", "ask", "a text for a shell"),
-    ("for f in $x; do cat $f; done", "ask", "words that are not known"), ("for f in a; do ls; done; cat \"$f\"", "ask", "behind the loop nobody knows"), ("for f in -x; do find . $f; done", "ask", "an option"),
+    ("for f in $x; do cat $f; done", "ask", "words that are not known"), ("for f in a; do ls; done; cat \"$f\"", "ask", "behind the loop nobody knows"), ("for f in -delete; do find . $f; done", "ask", "an option"),
     ("cat {a,b}.py", "allow", "braces that stand for files of the workspace"), ("cat {a.py,/etc/passwd}", "ask", "one of them is outside"), ("sort {a.py,-o,x}", "ask", "one of them is an option"),
     ("find . -{print,delete}", "ask", "the same"), ("cat {a,$x}", "ask", "braces that hold what is not known"), ("cat {1..3}.py", "allow", "braces that count"),
     ("while read -r f; do printf %s \"$f\"; done < a.py", "allow", "it shows what it reads"), ("while read -r f; do cat \"$f\"; done < a.py", "ask", "files that a file names"),
-    ("[[ -f a.py ]]", "allow", "a test alone"), ("[[ -e /etc/passwd ]]", "ask", "outside"), ("[ -n \"$x\" ] && ls", "allow", "a test of a text"), ("[ -f \"$x\" ] && ls", "ask", "a test of a file that is not known"),
+    ("[[ -f a.py ]]", "allow", "a test alone"), ("[[ -e /etc/passwd ]]", "ask", "outside"), ("[ -n \"$x\" ] && ls", "sandbox", "a test of a text"), ("[ -f \"$x\" ] && ls", "ask", "a test of a file that is not known"),
     # versions
-    ("python3 --version", "allow", "it tells"), ("python3 --version x", "ask", "it runs a file"), ("python3 -m pip list", "ask", "it loads a module of the folder where it is"), ("pip list --outdated", "ask", "it reaches out"),
-    ("mvn -v", "ask", "it obeys .mvn/jvm.config"), ("yarn --version", "ask", "it runs the one that .yarnrc names"), ("pytest --version", "ask", "it loads conftest.py"), ("node --version", "allow", "it tells"),
-    ("fd x -x curl", "ask", "it runs"), ("fd -l x", "ask", "it runs ls"), ("fd -e py . sub", "allow", "it shows names"), ("ls -R", "allow", "it shows names"), ("egrep x a.py", "allow", "grep by another name"),
-    ("grep -r x --include=*.py sub", "allow", "whatever it stands for is a value"), ("grep x --file=* a.py", "ask", "it may stand for a file that is read"), ("sort --key=* a.py", "allow", "a value"),
-    ("jq '.a[] | select(.b > 1)' a.py", "allow", "it takes a value apart"), ("jq '.a | env' a.py", "ask", "it shows the environment"), ("jq -n '[inputs]' a.py", "ask", "further texts"), ("jq --slurpfile a /etc/passwd . a.py", "ask", "a file outside"),
-    ("git config user.name", "allow", "it shows"), ("git config get user.name", "allow", "it shows"), ("git config --get x --unset", "ask", "it writes"), ("git config set a.b c", "ask", "it writes"), ("git config -f /etc/passwd --list", "ask", "another file"),
-    ("git symbolic-ref HEAD", "allow", "it shows"), ("git symbolic-ref HEAD refs/heads/x", "ask", "it writes"), ("git branch --merged", "allow", "it lists"), ("git branch --merged -D x", "ask", "it deletes"),
+    ("python3 --version", "sandbox", "it tells"), ("python3 --version x", "ask", "it runs a file"), ("python3 -m pip list", "ask", "it loads a module of the folder where it is"), ("pip list --outdated", "ask", "it reaches out"),
+    ("mvn -v", "ask", "it obeys .mvn/jvm.config"), ("yarn --version", "ask", "it runs the one that .yarnrc names"), ("pytest --version", "ask", "it loads conftest.py"), ("node --version", "sandbox", "it tells"),
+    ("fd x -x curl", "ask", "it runs"), ("fd -l x", "ask", "it runs ls"), ("fd -e py . sub", "sandbox", "it shows names"), ("ls -R", "allow", "it shows names"), ("egrep x a.py", "allow", "grep by another name"),
+    ("grep -r x --include=*.py sub", "sandbox", "whatever it stands for is a value"), ("grep x --file=* a.py", "ask", "it may stand for a file that is read"), ("sort --key=* a.py", "sandbox", "a value"),
+    ("jq '.a[] | select(.b > 1)' a.py", "sandbox", "it takes a value apart"), ("jq '.a | env' a.py", "ask", "it shows the environment"), ("jq -n '[inputs]' a.py", "ask", "further texts"), ("jq --slurpfile a /etc/passwd . a.py", "ask", "a file outside"),
+    ("git config user.name", "sandbox", "it shows"), ("git config get user.name", "sandbox", "it shows"), ("git config --get x --unset", "ask", "it writes"), ("git config set a.b c", "ask", "it writes"), ("git config -f /etc/passwd --list", "ask", "another file"),
+    ("git symbolic-ref HEAD", "sandbox", "it shows"), ("git symbolic-ref HEAD refs/heads/x", "ask", "it writes"), ("git branch --merged", "sandbox", "it lists"), ("git branch --merged -D x", "ask", "it deletes"),
     ("cd .. && make test", "ask", "the rule is for this workspace"), ("pushd / && ls", "ask", "it goes elsewhere"),
 ]  # fmt: skip
 
@@ -328,7 +335,7 @@ def workspace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outer") / "work"
     (folder / "sub").mkdir(parents=True)
     (folder / "a.py").write_text("x\n")
-    (folder / ".env").write_text("KEY=1\n")
+    (folder / ".env").write_text(f"KEY={SECRET}\n")
     (folder / "run.sh").write_text("echo\n")
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "deep" / "er").mkdir(parents=True)
@@ -337,31 +344,45 @@ def workspace(tmp_path_factory):
     (folder / "odd" / "--pre=touch").write_text("x\n")
     (folder / "odd" / "out").symlink_to("/etc/passwd")
     (folder / "private").mkdir()
-    (folder / "private" / "a").write_text("x\n")
+    (folder / "private" / "a").write_text(f"x {SECRET}\n")
     (folder / "out-of-private").symlink_to("private/a")
     (folder / ".outriderignore").write_text("private/\n")
     return folder
 
 
-def decided(command, workspace, mode="auto-edit", rules=RULES):
-    guarded = Guarded([workspace])
-    guarded.refresh_now()
-    looked = look_at(command, folders_of([("work", workspace.as_uri())]), workspace, guarded.why_shut)
-    access = Access("execute", command=looked)
-    return decide(access, mode, frozenset(), ruling_on(RUN, access, rules, mode))
+def decided(command, workspace, mode="auto-edit", rules=RULES, *, sandbox=False):
+    return decision(looked_without_git(command, workspace), mode, rules, sandbox=sandbox)
 
 
 @pytest.mark.parametrize(("command", "expected", "why"), ROWS, ids=[repr(command) for command, _, _ in ROWS])
 def test_bypass(workspace, command, expected, why):
-    assert decided(command, workspace).verdict == expected, why
+    """Without a sandbox; `sandbox` stands for what goes in a read-only one, and asks where there is none."""
+    assert decided(command, workspace).verdict == ("ask" if expected == "sandbox" else expected), why
+    in_sandbox = decided(command, workspace, sandbox=True).verdict
+    if expected in {"allow", "sandbox"}:
+        assert in_sandbox == "allow", why
+    assert expected != "deny" or in_sandbox == "deny", why
+
+
+@in_both_worlds
+def test_what_goes_in_a_read_only_sandbox_does_no_harm(workspace, tmp_path, world):
+    """Whatever its words turn out to be: each of these lines that would go is run."""
+    commands = {command for command, _, _ in ROWS}
+    lines = [
+        line for line in commands if decided(line, workspace, "ask", [], sandbox=True).verdict == "allow"
+    ]
+    assert {"sed 's/a/b/w x' a.py", "awk '{system(\"x\")}' a.py", "grep -r x .", "cat $x"} <= set(lines)
+    assert_harmless(workspace, tmp_path, world, [(line, workspace) for line in lines])
 
 
 @pytest.mark.parametrize("command", [command for command, _, _ in ROWS], ids=repr)
 def test_nothing_but_reading_goes_without_a_rule(workspace, command):
-    """In `ask` nothing goes; in `read-only` at most what goes in `auto-edit`; and nothing that a rule forbids, in `full`."""
-    assert decided(command, workspace, "ask", []).verdict == "ask"
-    if decided(command, workspace, "read-only", []).verdict != "deny":
-        assert decided(command, workspace, "auto-edit", []).verdict == "allow"
+    """In every mode the same goes; and nothing that a rule forbids, in `full`."""
+    for sandbox in (False, True):
+        verdict = decided(command, workspace, "ask", [], sandbox=sandbox).verdict
+        in_read_only = decided(command, workspace, "read-only", [], sandbox=sandbox).verdict
+        assert decided(command, workspace, "auto-edit", [], sandbox=sandbox).verdict == verdict
+        assert in_read_only == ("allow" if verdict == "allow" else "deny")
     if decided(command, workspace).verdict == "deny":
         assert decided(command, workspace, "full").verdict == "deny"
         assert decided(command, workspace, "auto-edit", [*RULES, Rule("allow", RUN, "rm")]).verdict == "deny"
@@ -406,7 +427,7 @@ def test_a_file_that_is_shut_wants_a_yes_in_every_mode(workspace, command):
     """By its name, in the words of any program: what a program opens without a word nobody sees."""
     wide, exact = Rule("allow", RUN, command.split()[0]), Rule("allow", RUN, command, is_exact=True)
     judgement = decided(command, workspace, "full", [wide])
-    assert (judgement.verdict, "is shut" in judgement.reason) == ("ask", True)
+    assert (judgement.verdict, "is a secret file" in judgement.reason) == ("ask", True)
     assert decided(command, workspace, "ask", [wide, exact]).verdict == "allow"
 
 
@@ -419,7 +440,7 @@ def test_so_does_one_that_goes_through_folders_and_comes_to_it(workspace, comman
     wide, exact = Rule("allow", RUN, name), Rule("allow", RUN, command.rpartition("&& ")[2], is_exact=True)
     for rules in ([wide], []):
         judgement = decided(command, workspace, "full", rules)
-        assert (judgement.verdict, "which is shut" in judgement.reason) == ("ask", True)
+        assert (judgement.verdict, "which is a secret file" in judgement.reason) == ("ask", True)
     assert decided(command, workspace, "ask", [wide]).verdict == "ask"
     assert decided(command, workspace, "ask", [wide, exact]).verdict == "allow"
     assert decided("grep -r x deep", workspace, "ask", [Rule("allow", RUN, "grep")]).verdict == "allow"
@@ -470,7 +491,7 @@ def test_a_rule_allows_no_more_than_one_that_names_less(workspace, rule, does, d
         assert decided(does_more, workspace, "auto-edit", rules).verdict == "ask"
         looked = look_at(does_more, folders_of([("work", workspace.as_uri())]), workspace)
         (part,) = named_parts(looked, rules, "auto-edit")
-        assert "its rule is about reading alone" in part.reason
+        assert "its rule covers reading only" in part.reason
 
 
 @pytest.mark.parametrize(
@@ -592,3 +613,73 @@ def test_what_is_offered_for_always(workspace, command, expected):
     if expected and not any(text.startswith("git!") for text in expected):
         rules = [Rule("allow", RUN, one.text, one.is_exact, script) for one, script in looked.allowing]
         assert decided(command, workspace, "ask", rules).verdict == "allow"
+
+
+MANY = {
+    "xargs in a pipe": ("| xargs cat ", "ls "), "xargs alone": ("xargs ", ""), "commands with xargs": ("ls | xargs cat; ", ""),
+    "a list": ("ls;", ""), "here-documents in a row": ("cat <<E\nx\nE\n", ""), "here-documents that do not end": ("cat <<E;", ""),
+    "files read": ("<a ", "cat "), "pipes": ("|ls", "ls"),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("young_heap")
+@pytest.mark.parametrize("kind", MANY)
+def test_a_long_command_is_read_in_linear_time(kind):
+    part, before = MANY[kind]
+
+    def seconds(length):
+        source = before + part * (length // len(part))
+        begin = time.process_time()
+        read_command(source)
+        return time.process_time() - begin
+
+    seconds(1000)
+    assert min(seconds(99_000), seconds(99_000)) < 20 * max(seconds(9_900), 0.02)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["".join(f"cat <<E{number};" for number in range(501)), "ls " + "| x " * 8_001, "ls;" * 2_001],
+    ids=["here-documents", "pipes", "programs"],
+)
+def test_a_command_with_more_parts_than_can_be_looked_at_asks(line):
+    looked = read_command(line)
+    assert looked.problems == ("it has too many parts to check",)
+    assert looked.programs == ()
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_the_parser_lets_other_threads_run_all_the_time(kind, monkeypatch):
+    """It holds the interpreter's lock but where it asks for a piece of the text."""
+    part, before = MANY[kind]
+    source = before + part * min((50_000 - len(before)) // len(part), 490 if "<<" in part else 7_900)
+    times = []
+    monkeypatch.setattr(
+        "outrider.permissions.shell.tree.time.sleep", lambda _: times.append(time.thread_time())
+    )
+    tree_of(source.encode())
+    times.append(time.thread_time())
+    assert max(after - first for first, after in pairwise(times)) < 0.15, "slow machines included"
+    assert len(times) > len(source) // 1000
+
+
+def test_commands_are_parsed_in_several_threads_at_once():
+    source = b"echo a | xargs cat; f() { ls -l; }; " * 100
+    with ThreadPoolExecutor(8) as threads:
+        trees = list(threads.map(lambda length: str(tree_of(source[:length])), [len(source)] * 32))
+    assert len(set(trees)) == 1
+
+
+@pytest.mark.usefixtures("young_heap")
+def test_a_line_of_very_many_programs_offers_no_rules_and_is_read_in_linear_time(workspace):
+    folders = folders_of([("work", workspace.as_uri())])
+
+    def seconds(count):
+        looked = look_at(";".join(f"x{number}" for number in range(count)), folders, workspace)
+        begin = time.process_time()
+        assert looked.patterns == ()
+        return time.process_time() - begin
+
+    assert seconds(14_000) < 20 * max(seconds(1_400), 0.001)
+    few = look_at("; ".join(f"x{number} a" for number in range(MOST_OFFERED)), folders, workspace)
+    assert len(few.patterns) == MOST_OFFERED

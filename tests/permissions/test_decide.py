@@ -1,10 +1,10 @@
-"""The decision over an access: a pure function, and never wider than the mode the person set."""
+"""The decision over an access: a pure function, and never wider than the mode the user set."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.permissions.decide import Access, decide, narrowest
+from outrider.permissions.policy.decide import Access, decide, narrowest
 from outrider_protocol.settings import PERMISSION_MODES
 
 MODES = st.sampled_from(PERMISSION_MODES)

@@ -5,12 +5,9 @@ The mode is `auto-edit`, without a rule.
 
 import pytest
 
-from outrider.permissions.decide import Access, decide
-from outrider.permissions.guarded import Guarded
-from outrider.permissions.rules import RUN, Rule
-from outrider.permissions.ruling import ruling_on
-from outrider.tools.command_line import look_at
-from outrider.workspace.paths import folders_of
+from outrider.permissions.policy.rules import RUN, Rule
+from permissions.looking import SECRET, assert_harmless, decision, looked_without_git
+from sandboxes import in_both_worlds
 
 ROWS = [
     # loops that run more often than they are written
@@ -19,9 +16,9 @@ ROWS = [
     ("deep/er", "for f in *; do cat \"$f\"; done", "allow", "it stays where it is"),
     # options behind --, and programs that see none behind an operand
     (".", "jq -R . -- --arg /etc/passwd x", "ask", "behind -- it is a file, and no value of --arg"),
-    (".", "jq --arg a b . a.py", "allow", "here it is one"),
+    (".", "jq --arg a b . a.py", "sandbox", "here it is one"),
     (".", "jq '..env' a.py", "ask", "behind two dots it is no key"),
-    (".", "jq .env a.py", "allow", "a key"),
+    (".", "jq .env a.py", "sandbox", "a key"),
     (".", "sed 'w x' -e p", "ask", "the sed of other systems takes the first operand for the script: it writes"),
     (".", "sed -n -e p a.py", "allow", "the script stands first"),
     (".", "fmt -p /etc/passwd", "ask", "the fmt of other systems takes no value there: it shows the file"),
@@ -31,28 +28,28 @@ ROWS = [
     ("odd", "git for-each-ref --format=*", "ask", "a file is called --format=%(raw), which shows an object as it is"),
     ("odd", "git branch --format=*", "ask", "the same"),
     # versions
-    (".", "go env GOPATH", "allow", "it tells"),
+    (".", "go env GOPATH", "ask", "it tells"),
     (".", "go env -w GOFLAGS=x", "ask", "it writes"),
     (".", "go run x", "ask", "it runs"),
     (".", "node -e", "ask", "no option that tells"),
     # where git goes by -C
-    ("deep/er", "git -C .. -C .. log", "allow", "the workspace"),
+    ("deep/er", "git -C .. -C .. log", "sandbox", "the workspace"),
     ("deep/er", "git -C .. -C .. -C .. log", "ask", "each is inside, and all of them lead out"),
     # what find hands over
     ("here", "find . -printf -name -name x -exec cat {} +", "ask", "the first -name is a text to print, and the file may be a shut one"),
     ("here", "find . -name '*.en?' -exec cat {} +", "ask", "a shut file has that name"),
-    ("here", "find . -maxdepth 1 -type f -name '*.py' -exec cat {} +", "allow", "files that are open"),
+    ("here", "find . -maxdepth 1 -type f -name '*.py' -exec cat {} +", "sandbox", "files that are open"),
     ("hid", "find . -name .hid -exec rg x {} +", "ask", "rg looks into a hidden folder that it is given, where a key lies"),
     (".", "find a.py -exec date +{} + -s -name \\;", "ask", "it sets the clock: behind +{} nothing ends"),
     ("deep/er", "find ../.. -maxdepth 1 -execdir cat ../x \\;", "ask", "it runs in the folder above, from which the path leads out"),
     # what else is piped into xargs
     ("ls1", "ls sub | xargs rg x", "ask", "a file in the folder is called --pre=sh"),
-    ("ls1", "ls | xargs cat", "allow", "of this folder alone, where none is called so"),
+    ("ls1", "ls | xargs cat", "sandbox", "of this folder alone, where none is called so"),
     ("ls1/sub", "ls | xargs cat", "ask", "here one is"),
     ("ls2", "ls *.py | xargs cat", "ask", "of the folder d.py it says the names in it, and a link has such a name here"),
     ("sub", "git ls-files :/ | xargs cat", "ask", "from the top of the repository, which may lie outside"),
     ("sub", "git ls-files ':(top)*' | xargs cat", "ask", "the same, written out"),
-    ("sub", "git ls-files | xargs cat", "allow", "what is tracked below"),
+    ("sub", "git ls-files | xargs cat", "sandbox", "what is tracked below"),
 ]  # fmt: skip
 
 
@@ -64,29 +61,37 @@ def workspace(tmp_path_factory):
         *("hid/.hid/x.pem", "ls1/sub/--pre=sh", "ls2/d.py/out", "sub/a"),
     ):  # fmt: skip
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("x\n")
+        (folder / name).write_text(f"x {SECRET}\n" if name.endswith((".env", ".pem")) else "x\n")
     (folder / "ls2" / "out").symlink_to("/etc/passwd")
     (folder / "here" / "link").symlink_to("/etc/passwd")
     return folder
 
 
-def decided(command, workspace, cwd=".", mode="auto-edit", rules=()):
-    guarded = Guarded([workspace])
-    guarded.refresh_now()
-    looked = look_at(
-        command, folders_of([("work", workspace.as_uri())]), (workspace / cwd).resolve(), guarded.why_shut
-    )
-    access = Access("execute", command=looked)
-    return decide(access, mode, frozenset(), ruling_on(RUN, access, rules, mode))
+def decided(command, workspace, cwd=".", mode="auto-edit", rules=(), *, sandbox=False):
+    looked = looked_without_git(command, workspace, (workspace / cwd).resolve())
+    return decision(looked, mode, rules, sandbox=sandbox)
 
 
 @pytest.mark.parametrize(
     ("cwd", "command", "expected", "why"), ROWS, ids=[repr(command) for _, command, _, _ in ROWS]
 )
 def test_bypass(workspace, cwd, command, expected, why):
-    assert decided(command, workspace, cwd).verdict == expected, why
+    assert decided(command, workspace, cwd).verdict == ("ask" if expected == "sandbox" else expected), why
     in_read_only = decided(command, workspace, cwd, "read-only").verdict
     assert in_read_only == ("allow" if expected == "allow" else "deny"), why
+    if expected in {"allow", "sandbox"}:
+        assert decided(command, workspace, cwd, "read-only", sandbox=True).verdict == "allow", why
+
+
+@in_both_worlds
+def test_what_goes_in_a_read_only_sandbox_does_no_harm(workspace, tmp_path, world):
+    lines = [
+        (command, workspace / cwd)
+        for cwd, command, _, _ in ROWS
+        if decided(command, workspace, cwd, sandbox=True).verdict == "allow"
+    ]
+    assert len(lines) > len(ROWS) / 2
+    assert_harmless(workspace, tmp_path, world, lines)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,7 @@ def test_a_shut_file_that_find_hands_over_wants_a_yes_in_every_mode(workspace, c
     judgement = decided(command, workspace, "here", "full")
     assert judgement.verdict == expected
     if expected == "ask":
-        assert "which is shut" in judgement.reason
+        assert "which is a secret file" in judgement.reason
         rules = [Rule("allow", RUN, "find"), Rule("allow", RUN, "cat"), Rule("allow", RUN, "grep")]
         assert decided(command, workspace, "here", "ask", rules).verdict == "ask"
 

@@ -1,4 +1,4 @@
-"""The ledger: a file that a person reads and edits, that two servers share, and that closes when it is damaged."""
+"""The ledger: a file that a user reads and edits, that two servers share, and that closes when it is damaged."""
 
 import threading
 from dataclasses import replace
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from outrider.permissions.decide import Access, decide
-from outrider.permissions.ledger import WORKSPACE_RULES, Ledger, LedgerProblem
-from outrider.permissions.rules import Rule, problem_of
-from outrider.permissions.rules_file import parse_rules, read_rules
+from outrider.permissions.policy.decide import Access, decide
+from outrider.permissions.policy.ledger import WORKSPACE_RULES, Ledger, LedgerProblem
+from outrider.permissions.policy.rules import Rule, problem_of
+from outrider.permissions.policy.rules_file import parse_rules, read_rules
 from outrider.ports.clock import SystemClock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -255,7 +255,7 @@ async def test_what_is_no_file_is_not_changed_and_not_read(ledger, monkeypatch):
     ledger.path.symlink_to("/dev/null")  # a pipe would never end
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
     problem = await ledger.add([Rule("allow", "run_command", "make test")])
-    assert problem == LedgerProblem(f"the rules are not changed: {ledger.path} is no file of rules")
+    assert problem == LedgerProblem(f"the rules are not changed: {ledger.path} is not a rules file")
     assert ledger.path.is_symlink()
 
 
@@ -309,3 +309,13 @@ async def test_what_can_be_the_name_of_no_tool_closes(knowing):
     assert "cannot be the name of a tool" in knowing.problem
     ruling = knowing.ruling("edit_file", edit("a.py"), "full")
     assert ruling is not None and ruling.verdict == "deny"
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "{b=" * 50_000])
+def test_a_file_that_is_nested_too_deeply_has_a_problem(tmp_path, text):
+    """A repository brings it along: it must not make every call fail."""
+    path = tmp_path / "rules.toml"
+    path.write_text(text)
+    found = read_rules(path, may_allow=False)
+    assert found.problem is not None
+    assert found.problem.startswith(f"{path}, line 1: ")

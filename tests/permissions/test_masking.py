@@ -15,9 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_redaction import PEM, TOKENS
 
-from outrider.permissions.masked_stream import MOST_HELD, MaskedStream
-from outrider.permissions.masking import Masking, may_be_key
-from outrider.ports.placeholder import originals
+from outrider.permissions.secrets.masking import MOST_HELD, MaskedStream, Masking, may_be_key
+from outrider.ports.secrets import originals
 
 KEY = "planted/key+of=ada-lovelace"
 MACHINE = b"k" * 32
@@ -158,7 +157,7 @@ def test_the_numbers_stay_over_a_restart_and_the_log_holds_no_secret():
     first = masking(KEY)
     text = f"{GITHUB} {KEY}\nDB_PASSWORD=x8Kq2mZ7pR4tW9vB\n{PEM}"
     shown = first.masked(text).text
-    marks = {one.mark: one.name for one in first.fresh()}
+    marks = {one["mark"]: one["name"] for one in first.fresh()}
     assert first.fresh() == []
     assert not any(secret in json.dumps(marks) for secret in (GITHUB, KEY, "x8Kq2mZ7pR4tW9vB"))
     second = masking(KEY, marks=marks)
@@ -264,7 +263,7 @@ def test_pieces_change_nothing(text, cuts, other_cuts):
 
 
 @pytest.mark.parametrize(
-    "at", [0, MOST_HELD - 20, MOST_HELD - 4096 - 20, MOST_HELD - 4096, MOST_HELD * 2 - 60]
+    "at", [0, MOST_HELD - 20, MOST_HELD - 2048 - 20, MOST_HELD - 2048, MOST_HELD * 2 - 60]
 )
 @pytest.mark.parametrize("filler", ["ab", "a "])
 def test_a_line_without_an_end_goes_on_and_no_secret_in_it_is_cut(at, filler):
@@ -294,13 +293,13 @@ def test_it_is_fast_however_many_secrets_are_known():
     one.learn_settings("".join(f"NAME_{number}={number}-value-of-a-setting\n" for number in range(1000)))
     one.masked(text)
     best = min(_seconds(one, text + str(number)) for number in range(5))
-    assert best < 0.04  # five times what it takes on an idle machine; to look for each takes 300 ms
+    assert best < 0.1  # ten times what it takes; to look for each takes 300 ms
 
 
 def _seconds(one, text):
-    began = time.perf_counter()
+    began = time.process_time()
     one.masked(text)
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def test_what_was_shown_says_what_placeholders_stand_for_beside_the_exact_text():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from outrider.permissions.redaction import Private, Redaction, json_strings
-from outrider.permissions.secret_shapes import findings
+from outrider.permissions.secrets.redaction import Private, Redaction, json_strings
+from outrider.permissions.secrets.secret_shapes import findings
 
 ADA = Private(
     keys=frozenset({"planted-key-of-ada"}),

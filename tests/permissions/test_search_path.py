@@ -2,8 +2,8 @@
 
 import pytest
 
-from outrider.permissions.decide import Access, decide
-from outrider.tools.command_line import look_at
+from outrider.permissions.policy.decide import Access, decide
+from outrider.tools.run_command.command_line import look_at
 from outrider.workspace.paths import folders_of
 
 ROWS = [

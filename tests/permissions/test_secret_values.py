@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from outrider.permissions.masking import Masking
-from outrider.permissions.secret_values import settings_in
+from outrider.permissions.secrets.masking import Masking
+from outrider.permissions.secrets.secret_files import settings_in
 
 ROWS = [
     ("DB_PASSWORD=hunter2\n", ["hunter2"], "a .env"),

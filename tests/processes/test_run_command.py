@@ -26,7 +26,7 @@ from outrider.processes import (
     run_command,
     shell_argv,
 )
-from outrider.processes.capture import Capture
+from outrider.processes.commands import Capture
 from outrider.processes.environment import holds_key
 
 ENV = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}

@@ -1,7 +1,6 @@
-"""The walls around a command, by a real bubblewrap; what macOS would be told, as text."""
+"""What confines a command, in both worlds: a real bubblewrap and the kernel's Landlock; what macOS would be told, as text."""
 
 import asyncio
-import functools
 import os
 import shutil
 import socket
@@ -11,34 +10,26 @@ from pathlib import Path
 
 import pytest
 
+from outrider.permissions.policy.protected_files import meaning_in_commands
 from outrider.ports.clock import SystemClock
 from outrider.processes import CommandResult, Supervisor, run_command, shell_argv
 from outrider.processes.sandbox import (
     Confined,
+    Confinement,
+    Place,
     Sandbox,
     SandboxWish,
-    Walls,
-    bubblewrap,
+    confinement_of,
     seatbelt,
     sign_of_sandbox,
-    walls_of,
 )
-from outrider.processes.sandbox.walls import NoWalls, Wall
+from outrider.processes.sandbox.backend import Confining
+from outrider.processes.sandbox.confinement import NoConfinement
+from outrider.processes.sandbox.seatbelt import Seatbelt
+from outrider.workspace.watch.obeyed_files import ObeyedFiles
+from sandboxes import needs_bubblewrap
 
 PATH = os.environ["PATH"]
-
-
-@functools.cache
-def why_not() -> str | None:
-    """Why bubblewrap cannot be used here, as it says itself."""
-    if shutil.which("bwrap") is None:
-        return "bubblewrap is not installed"
-    argv = bubblewrap.wrapped(Walls((), network=False, home="/"), "/", ["true"])
-    tried = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return f"bubblewrap cannot be used here: {tried.stderr.strip()}" if tried.returncode else None
-
-
-needs_bubblewrap = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 class House:
@@ -65,16 +56,21 @@ class House:
             env={"PATH": path, "HOME": str(self.home), "LC_ALL": "C.UTF-8"},
             folders=[self.workspace],
             wish=wish or SandboxWish(),
+            protected=(sight := ObeyedFiles(meaning_in_commands).look([self.workspace.resolve()])).protected,
+            repositories=sight.repositories,
         )
 
     async def run(
         self, command: str, wish: SandboxWish | None = None, path: str = PATH, cwd: Path | None = None
     ) -> CommandResult:
         confined = await self.confine(command, wish, path, cwd)
-        assert confined.walls is not None, confined.told
+        assert confined.confinement is not None, confined.told
+        confining = await confined.start()
+        assert isinstance(confining, Confining), confining
         result = await run_command(
             self.supervisor,
-            confined.argv,
+            confining.argv,
+            launch=confining.launch,
             cwd=cwd or self.workspace,
             env=confined.env,
             clock=SystemClock(),
@@ -139,7 +135,7 @@ async def test_what_decides_about_the_next_commands_stays_as_it_is(house: House)
 
 @needs_bubblewrap
 async def test_a_repository_within_the_workspace_keeps_its_hooks(house: House) -> None:
-    """Its person commits in it outside of the sandbox, and git would run them."""
+    """Its user commits in it outside of the sandbox, and git would run them."""
     for place in ("lib", "packages/one"):
         (house.workspace / place / ".git" / "hooks").mkdir(parents=True)
         ran = await house.run(
@@ -173,9 +169,12 @@ async def test_the_servers_own_are_not_there_though_they_lie_in_the_workspace(
         folders=[tmp_path],
         wish=SandboxWish(readable=(str(house.own),)),
     )
+    confining = await confined.start()
+    assert isinstance(confining, Confining)
     ran = await run_command(
         house.sandbox.supervisor,
-        confined.argv,
+        confining.argv,
+        launch=confining.launch,
         cwd=tmp_path,
         env=confined.env,
         clock=SystemClock(),
@@ -354,9 +353,9 @@ async def test_what_was_found_out_is_kept(house: House, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("mode", ["auto", "required"])
 async def test_without_bubblewrap_it_says_so(house: House, tmp_path: Path, mode: str) -> None:
-    wish = SandboxWish("required" if mode == "required" else "auto")
+    wish = SandboxWish("required" if mode == "required" else "auto", backends=("bubblewrap",))
     confined = await house.confine("true", wish, path=str(tmp_path))
-    assert confined.walls is None
+    assert confined.confinement is None
     assert confined.refused is (mode == "required")
     assert "the program 'bwrap' was not found" in confined.told
     assert confined.argv == tuple(shell_argv("true"))
@@ -370,7 +369,8 @@ async def test_a_bubblewrap_that_does_not_work_is_none(house: House, tmp_path: P
         "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
     )
     (broken / "bwrap").chmod(0o755)
-    confined = await house.confine("true", path=f"{broken}:{PATH}")
+    wish = SandboxWish(backends=("bubblewrap",))
+    confined = await house.confine("true", wish, path=f"{broken}:{PATH}")
     assert confined.told == (
         "Not sandboxed: bwrap cannot be used here: bwrap: No permissions to create new namespace."
     )
@@ -378,7 +378,7 @@ async def test_a_bubblewrap_that_does_not_work_is_none(house: House, tmp_path: P
 
 @pytest.mark.parametrize("part", ["", ".", "bin", "{workspace}/bin"])
 @pytest.mark.parametrize("mode", ["auto", "off"])
-async def test_no_file_of_the_workspace_stands_for_the_shell_or_the_walls(
+async def test_no_file_of_the_workspace_stands_for_the_shell_or_the_sandbox(
     house: House, mode: str, part: str
 ) -> None:
     for place in (house.workspace, house.workspace / "bin"):
@@ -388,9 +388,11 @@ async def test_no_file_of_the_workspace_stands_for_the_shell_or_the_walls(
             (place / name).chmod(0o755)
     path = f"{part.format(workspace=house.workspace)}:{PATH}"
     confined = await house.confine("echo done", SandboxWish("off" if mode == "off" else "auto"), path=path)
-    for argv, env in ((confined.argv, confined.env), (confined.argv_outside, confined.env_outside)):
+    for one in (confined, confined.outside()):
+        confining = await one.start()
+        assert isinstance(confining, Confining)
         ran = await run_command(
-            house.supervisor, argv, cwd=house.workspace, env=env, clock=SystemClock(), total_seconds=10, idle_seconds=None, output_limit=100
+            house.supervisor, confining.argv, launch=confining.launch, env=one.env, cwd=house.workspace, clock=SystemClock(), total_seconds=10, idle_seconds=None, output_limit=100
         )  # fmt: skip
         assert isinstance(ran, CommandResult)
         assert ran.output == "done\n"
@@ -408,26 +410,26 @@ async def test_other_systems_have_none(house: House) -> None:
     assert (await house.confine("true")).told == "Not sandboxed: there is no sandbox for freebsd14."
 
 
-def test_the_whole_file_system_as_workspace_has_no_walls(tmp_path: Path) -> None:
-    walls = walls_of(
+def test_the_whole_file_system_as_workspace_is_not_confined(tmp_path: Path) -> None:
+    confinement = confinement_of(
         writable=[Path("/")], readable=[], private=[], home=tmp_path, search_path="", network=False
     )
-    assert walls == NoWalls("the workspace is the whole file system")
+    assert confinement == NoConfinement("the workspace is the whole file system")
 
 
 def test_the_profile_of_macos_lets_the_last_rule_win() -> None:
-    walls = Walls(
+    confinement = Confinement(
         (
-            Wall("/Users", "hidden"),
-            Wall("/private/tmp", "hidden"),
-            Wall("/Users/ada/.gitconfig", "readable"),
-            Wall('/Users/ada/my "work"', "writable"),
-            Wall('/Users/ada/my "work"/.git', "guarded"),
+            Place("/Users", "hidden"),
+            Place("/private/tmp", "hidden"),
+            Place("/Users/ada/.gitconfig", "readable"),
+            Place('/Users/ada/my "work"', "writable"),
+            Place('/Users/ada/my "work"/.git', "protected"),
         ),
-        network=False,
+        network="none",
         home="/Users/ada",
     )
-    lines = seatbelt.profile(walls).splitlines()
+    lines = seatbelt.profile(confinement).splitlines()
     assert lines[:3] == ["(version 1)", "(allow default)", "(deny file-write*)"]
     assert lines[-8:] == [
         '(deny file-read* file-write* (subpath "/Users"))',
@@ -439,25 +441,105 @@ def test_the_profile_of_macos_lets_the_last_rule_win() -> None:
         '(deny file-write* (subpath "/Users/ada/my \\"work\\"/.git"))',
         "(deny network*)",
     ]
-    assert seatbelt.wrapped(walls, ["true"])[:2] == ["/usr/bin/sandbox-exec", "-p"]
+    confining = Seatbelt().confine(confinement, "/usr/bin/sandbox-exec", "/", ["true"])
+    assert confining.argv == ("/usr/bin/sandbox-exec", "-p", seatbelt.profile(confinement), "true")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, Path]:
+    """A home that is hidden, a workspace in it, and a folder outside."""
+    made = {name: tmp_path / name for name in ("home", "home/work", "home/work/.git", "home/work/src", "srv")}
+    for folder in made.values():
+        folder.mkdir()
+    (made["home"] / "id").write_text("key")
+    (made["srv"] / "made").write_text("")
+    return {name.rpartition("/")[2]: folder for name, folder in made.items()}
 
 
 @pytest.mark.parametrize(
     ("output", "network", "is_sign"),
     [
-        ("touch: cannot touch '/etc/x': Read-only file system", False, True),
+        ("touch: cannot touch '{srv}/x': Read-only file system", False, True),
+        ("open {srv}/x: read-only file system", False, True),
+        ("Error: EROFS: read-only file system, open '{srv}/x'", False, True),
+        ("bash: line 1: ../../srv/x: Read-only file system", False, True),
+        ("mkdir: cannot create directory ‘.git/hooks’: Permission denied", False, True),
+        ("PermissionError: [Errno 13] Permission denied: '{srv}/with blank'", False, True),
+        ("error: Read-only file system (os error 30)", False, False),
+        ("a test that says: Read-only file system", False, False),
+        ("bash: ./src/run.sh: Permission denied", False, False),
+        ("PermissionError: [Errno 13] Permission denied: 'src/made'", False, False),
+        ("Permission denied", False, False),
+        ("assert response.text == 'Permission denied'", False, False),
+        ("sudo: Operation not permitted", False, False),
+        ("cat: /proc/1/mem: Permission denied", False, False),
         ("fatal: unable to access 'https://x.test/': Could not resolve host: x.test", False, True),
         ("fatal: unable to access 'https://x.test/': Could not resolve host: x.test", True, False),
-        ("cat: /home/ada/.ssh/id: No such file or directory", False, True),
+        ("psql: could not connect to 127.0.0.1:{port}: Connection refused", False, True),
+        ("connect ECONNREFUSED 127.0.0.1:{free}", False, False),
+        ("FAILED test_api.py::test_it - ConnectionRefusedError: Connection refused", False, False),
+        ("dial tcp: a word in a text", False, False),
+        ("cat: {home}/id: No such file or directory", False, True),
+        ("cat: {home}/nowhere: No such file or directory", False, False),
         ("cat: nothing.txt: No such file or directory", False, False),
-        ("cat: /srv/home/x: No such file or directory", False, False),
-        ("cat: /home2/x: No such file or directory", False, False),
-        ("No such file or directory: '/home/ada/work/x.txt'", False, False),
-        ("No such file or directory: '/home/ada/workers/x.txt'", False, True),
+        ("cat: {srv}/x: No such file or directory", False, False),
+        ("cat: {home}2/x: No such file or directory", False, False),
+        ("No such file or directory: '{work}/x.txt'", False, False),
         ("AssertionError: 3 != 4", False, False),
         ("", False, False),
     ],
 )
-def test_what_a_command_prints_at_a_wall(output: str, network: bool, is_sign: bool) -> None:
-    sign = sign_of_sandbox(output, network=network, hidden=("/home",), seen=("/home/ada/work",))
+def test_what_a_command_prints_is_a_sign_where_the_sandbox_can_be_the_cause(
+    output: str, network: bool, is_sign: bool, places: dict[str, Path]
+) -> None:
+    if os.getuid() == 0 and "/proc/1/mem" in output:
+        pytest.skip("root may write that")
+    work = str(places["work"])
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # nobody listens there
+        ports = {"port": server.getsockname()[1], "free": free.getsockname()[1]}
+        sign = sign_of_sandbox(
+            output.format(**places, **ports),
+            cwd=work,
+            network=network,
+            writable=(work,),
+            hidden=(str(places["home"]),),
+            seen=(work, f"{work}/.git"),
+        )
     assert (sign is not None) is is_sign
+
+
+@pytest.mark.parametrize(
+    ("command", "is_sign"),
+    [("install-tool --to={srv}/x", True), ("cp src/a '{srv}/made'", True), ("./check src {home}/work/made", False), ("", False)],
+)  # fmt: skip
+def test_where_the_output_names_no_file_one_of_the_command_must_be_shut(
+    command: str, is_sign: bool, places: dict[str, Path]
+) -> None:
+    work = str(places["work"])
+    sign = sign_of_sandbox(
+        "error: Read-only file system (os error 30)",
+        cwd=work,
+        network=False,
+        command=command.format(**places),
+        writable=(work,),
+        hidden=(str(places["home"]),),
+        seen=(work,),
+    )
+    assert (sign is not None) is is_sign
+
+
+def test_a_file_that_the_user_cannot_write_either_is_no_sign(
+    monkeypatch: pytest.MonkeyPatch, places: dict[str, Path]
+) -> None:
+    output = f"touch: cannot touch '{places['srv']}/x': Permission denied"
+    assert sign_of_sandbox(output, cwd="/", network=True) is not None
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert sign_of_sandbox(output, cwd="/", network=True) is None
+
+
+@pytest.mark.timeout(10)
+def test_a_long_output_is_looked_through_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: True)
+    assert sign_of_sandbox("'/a/b " * 200_000 + "permission denied\n", cwd="/", network=True) is not None
+    assert sign_of_sandbox("permission denie" * 100_000, cwd="/", network=False) is None

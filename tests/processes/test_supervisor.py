@@ -438,7 +438,7 @@ async def test_a_command_that_stops_who_ends_it_is_ended(
 async def test_a_supervisor_that_is_stopped_ends_all_when_it_is_closed(tmp_path: Path, marker: str) -> None:
     closing = Supervisor(SystemClock())
     process = await start(closing, sleeper(marker), tmp_path)
-    (there,) = await until_there(marker)
+    there, *_ = await until_there(marker)  # the shell, which for a moment has a copy of itself for `sleep`
     helper = helper_of()
     watchers = helper.children()
     assert watchers

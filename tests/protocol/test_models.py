@@ -27,7 +27,8 @@ MODELS: list[type[Wire]] = sorted(
         value
         for module in (commands, events, notifications, script, settings)
         for value in vars(module).values()
-        if is_model(value) and value not in {Wire, events.EventData, events.EditEvent, script.ScriptWire}
+        if is_model(value)
+        and value not in {Wire, events.EventData, events.EditEvent, events.ChangeEvent, script.ScriptWire}
     },
     key=lambda model: model.__name__,
 )

@@ -1,9 +1,13 @@
-"""The page that documents the wire, as its tables."""
+"""The pages that document the wire, as their tables, lists and blocks."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).resolve().parents[2] / "protocol"
+BEHAVIOUR = ("README.md", "sessions.md", "edits.md", "permissions.md", "models.md")
+"""The pages that are written by hand."""
+REFERENCE = "reference.md"
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Page:
-    """`protocol/README.md`."""
+    """Some of the pages, one after the other."""
 
     text: str
     tables: tuple[Table, ...]
@@ -33,11 +37,37 @@ class Page:
         parts = self.text.split(f"\n```{language}\n")[1:]
         return [part.partition("\n```")[0] for part in parts]
 
+    def section(self, heading: str) -> str:
+        """What stands below a heading, up to the next one."""
+        found = re.findall(
+            rf"^#+ `?{re.escape(heading)}`?\n(.*?)(?=^#|\Z)", self.text, re.MULTILINE | re.DOTALL
+        )
+        assert len(found) == 1, f"{len(found)} headings “{heading}”"
+        return found[0]
 
-def read_page() -> Page:
-    """Read the page."""
-    text = (ROOT / "protocol" / "README.md").read_text(encoding="utf-8")
+    def keys(self, heading: str, caption: str = "") -> dict[str, str]:
+        """The keys that are listed below a heading, with their lines; of a command below `Params` or `Result`."""
+        text = self.section(heading)
+        if caption:
+            text = re.split(r"^(?:Params|Result):", text.partition(f"\n{caption}:")[2], flags=re.MULTILINE)[0]
+        lines = (re.fullmatch(r"- `([^`]+)` (.*)", line) for line in text.splitlines())
+        return {line[1]: line[2] for line in lines if line is not None}
+
+
+def read_page(*names: str) -> Page:
+    """Read these pages, those of behaviour if none is named."""
+    text = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names or BEHAVIOUR)
     return Page(text, tuple(_tables(text)))
+
+
+def anchors(path: Path) -> list[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(
+        r"^#+ (.*)$",
+        re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL),
+        re.MULTILINE,
+    )
+    return [re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings]
 
 
 def _tables(text: str) -> list[Table]:

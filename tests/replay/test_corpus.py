@@ -12,8 +12,8 @@ import pytest
 from suite import read, without_golden
 
 from outrider import __version__
-from outrider.agent.export import redacted
-from outrider.permissions.redaction import Private
+from outrider.agent.service.export import redacted
+from outrider.permissions.secrets.redaction import Private
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import contents_named, decode_content, read_export
 from outrider.store.log import Store
@@ -39,7 +39,7 @@ async def record(name, folder):
     try:
         row = (await store.sessions())[-1]
         events = await store.events(row.session_id)
-        wanted = {(one.hash, one.kind) for event in events for one in contents_named(event.type, event.data)}
+        wanted = {(one.hash, one.kind) for event in events for one in contents_named(event)}
         blobs = await store.blobs(digest for digest, _ in wanted)
     finally:
         await store.close()

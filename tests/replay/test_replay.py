@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from outrider.agent import context
-from outrider.permissions.decide import Judgement
+from outrider.agent.loop import tool_context
+from outrider.permissions.policy.decide import Judgement
 from outrider.replay.play import Replayed, ReplayProblem, play
 from outrider.testing.editor.answers import Dismiss
 from outrider.testing.scenario import embedded, scripted, start_session
@@ -105,7 +105,7 @@ async def test_whatever_the_loop_did_otherwise_is_found(workspace):
         ("edit.applying", {"hunks": []}, "edit.applying"),
         ("edit.applied", {"hunks": []}, "edit.applied"),
         ("edit.proposed", {"hunks": []}, "edit.proposed"),
-        ("turn.started", {"settings": {"permissionMode": "full", "limits": {}}}, "turn.started"),
+        ("turn.started", {"settings": {"permissionMode": "read-only", "limits": {}}}, "edit.proposed"),
         ("turn.started", {"limits": {"steps": 2}}, "model.requested"),
     ],
 )  # fmt: skip
@@ -140,7 +140,7 @@ async def test_an_event_that_is_missing_is_found(workspace):
 
 async def test_another_loop_is_another_session(workspace, monkeypatch):
     export, _ = await record(workspace)
-    monkeypatch.setattr(context, "decide", lambda *_: Judgement("allow", "anything goes"))
+    monkeypatch.setattr(tool_context, "decide", lambda *_: Judgement("allow", "anything goes"))
     replayed = await play(export)
     assert replayed.difference is not None
     assert replayed.difference.expected["type"] == "edit.proposed"
@@ -207,7 +207,7 @@ async def test_a_difference_has_the_texts_of_the_replay(workspace):
 )
 async def test_a_question_left_open_by_a_server_is_asked_again(workspace, env, end):
     """Another environment is another command: it is approved again before the question goes on."""
-    run = ("run_command", {"command": "cat tariff.py"}, "c_run")
+    run = ("run_command", {"command": "/bin/cat tariff.py"}, "c_run")
     model = scripted(workspace, [calls(EDIT), calls(run), {"text": "Done."}])
     titles = {
         "answered": "Save and continue",

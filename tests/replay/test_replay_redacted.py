@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outrider.agent.export import redacted
-from outrider.permissions.redaction import Private, Redaction
+from outrider.agent.service.export import redacted
+from outrider.cli.replay import verdict
+from outrider.permissions.secrets.redaction import Private, Redaction
 from outrider.ports.events import LoggedEvent
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import contents_named, parse_export
 from outrider.testing.scenario import scripted, start_session
-from outrider.workspace.diff import line_hunks
+from outrider.workspace.text.diff import line_hunks
 from outrider_protocol.export import Export
 from replayed import exports_of
 
@@ -45,7 +46,7 @@ async def replay_of(workspace, before, after, env_keys=(), user=""):
     contents = {
         (one.hash, one.kind): export.contents[one.hash]
         for event in export.events
-        for one in contents_named(event.type, event.data)
+        for one in contents_named(event)
     }
     private = Private(frozenset(env_keys), folders=(("shop", (str(workspace),)),), user=user)
     clean = redacted(events, contents, private, "0")
@@ -101,7 +102,7 @@ def test_hunks_between_redacted_texts_are_the_redacted_hunks(before, after):
     assert [(hunk.line, hunk.removed, hunk.added) for hunk in left] == expected
 
 
-async def test_a_compacted_session_is_replayed_without_its_secrets(workspace):
+async def test_a_compacted_session_without_its_secrets_is_replayed_up_to_where_lengths_decide(workspace):
     for name in "abcd":
         text = "".join(f"{name}{number} in {workspace} as before\n" for number in range(30))
         (workspace / f"{name}.txt").write_text(text)
@@ -118,13 +119,20 @@ async def test_a_compacted_session_is_replayed_without_its_secrets(workspace):
     contents = {
         (one.hash, one.kind): export.contents[one.hash]
         for event in export.events
-        for one in contents_named(event.type, event.data)
+        for one in contents_named(event)
     }
     clean = redacted(
         events, contents, Private(frozenset(), folders=(("shop", (str(workspace),)),), user=""), "0"
     )
     assert "context.compacted" in [event.type for event in clean.events]
     assert str(workspace) not in json.dumps(clean.to_wire())
+    (compacted,) = [event.seq for event in clean.events if event.type == "context.compacted"][:1]
     replayed = await play(clean)
     assert isinstance(replayed, Replayed)
     assert replayed.difference is None
+    assert replayed.unknown_from is not None, "the lengths are others, so that this test shows something"
+    assert replayed.unknown_from <= compacted, "up to there it is the same"
+    assert replayed.events == replayed.unknown_from - 1
+    told = " ".join(verdict(replayed, clean))
+    assert f"The same up to event {replayed.events} of {len(clean.events)}" in told
+    assert "this export has texts removed" in told

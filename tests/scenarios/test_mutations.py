@@ -3,25 +3,28 @@
 import pytest
 from suite import FILES, read
 
-from outrider.agent import awareness, confinement, context, recovery, session, state, turn
-from outrider.agent.context import TurnContext
+from outrider.agent.context import workspace_news
+from outrider.agent.loop import recovery, tool_context, turn
+from outrider.agent.loop.tool_context import Rules
+from outrider.agent.session import session
+from outrider.agent.state import state
 from outrider.app import App
-from outrider.lsp import actions
-from outrider.permissions.decide import Judgement
-from outrider.permissions.masking import Masked, Masking
+from outrider.lsp.features import code_actions
+from outrider.permissions.policy.decide import Judgement
+from outrider.permissions.secrets.masking import Masked, Masking
 from outrider.ports.ids import RandomIds, SequentialIds
 from outrider.store.log import Store
-from outrider.testing.scenario_files.verdict import play_and_judge
-from outrider.tools import changes, placeholders, rebase
-from outrider.tools.told import Telling
+from outrider.testing.scenario_files.expectations import play_and_judge
+from outrider.tools.edit import changes, placeholders, stale
+from outrider.tools.edit.changes import Telling
+from outrider.workspace.documents.overlay import Overlay
 from outrider.workspace.history import journal
 from outrider.workspace.history.histories import FileHistory
 from outrider.workspace.history.journal import Journal
-from outrider.workspace.overlay import Overlay
 
 
 def nothing_without_a_yes(patch):
-    patch.setattr(context, "decide", lambda *_: Judgement("allow", "why ask"))
+    patch.setattr(tool_context, "decide", lambda *_: Judgement("allow", "why ask"))
 
 
 def what_was_approved_happens(patch):
@@ -50,7 +53,7 @@ def edits_come_back(patch):
 
 
 def read_only_is_read_only(patch):
-    patch.setattr(TurnContext, "permission_mode", property(lambda _: "full"))
+    patch.setattr(Rules, "permission_mode", property(lambda _: "full"))
 
 
 def one_result_for_each_call(patch):
@@ -72,7 +75,7 @@ def stop_stops(patch):
 
 
 def secrets_stay(patch):
-    patch.setattr(confinement, "command_environment", lambda env, *_: dict(env))
+    patch.setattr(tool_context, "command_environment", lambda env, *_: dict(env))
 
 
 def secrets_are_not_shown(patch):
@@ -80,11 +83,11 @@ def secrets_are_not_shown(patch):
 
 
 def a_secret_goes_nowhere_else(patch):
-    patch.setattr(placeholders, "refused", lambda *_: None)
+    patch.setattr(placeholders, "checked", lambda action, *_: action)
 
 
 def standard_lsp_is_enough(patch):
-    patch.setattr(actions, "_for_open_item", lambda _: iter(()))
+    patch.setattr(code_actions, "_for_open_item", lambda _: iter(()))
 
 
 def deterministic_under_test(patch):
@@ -93,31 +96,33 @@ def deterministic_under_test(patch):
 
 def repository_is_data(patch):
     def widened(self, values):
-        self.current = self.current.model_copy(update={"permission_mode": (values or {})["permissionMode"]})
+        self.settings.now = self.settings.now.model_copy(
+            update={"permission_mode": (values or {})["permissionMode"]}
+        )
         return ()
 
     patch.setattr(App, "configure", widened)
 
 
 def resumed_where_it_was(patch):
-    patch.setitem(state._FOLDS, "session.restored", lambda *_: None)
+    patch.setattr(state, "_restored", lambda *_: None)
 
 
 def a_command_at_most_once(patch):
     found = recovery._found
 
     async def run_again(context, tools, call):
-        return None if call.call.name == "run_command" else await found(context, tools, call)
+        return None if call.call.name == "run_command" else await found(tool_context, tools, call)
 
     patch.setattr(recovery, "_found", run_again)
 
 
 def told_what_others_changed(patch):
-    patch.setattr(awareness, "telling", lambda *_: Telling("", whole=True, compared=True))
+    patch.setattr(workspace_news, "telling", lambda *_: Telling("", whole=True, compared=True))
 
 
 def no_edit_over_a_change(patch):
-    patch.setattr(rebase, "clash", lambda *_: None)
+    patch.setattr(stale, "clash", lambda *_: None)
 
 
 def commands_come_back(patch):

@@ -64,7 +64,7 @@ async def test_every_provider_carries_the_same_turn(name, kind, tmp_path):
     if kind != "gemini":  # which has no ids of calls
         assert "\n".join(map(str, judge(scenario.expect, served))) == ""
     assert course(served.events) == course(scripted.events)
-    assert served.files == scripted.files
+    assert served.run.files == scripted.run.files
     if kind != "openai-chat":
         return
     # Each result stands in the next request, under the id that the model gave its call.

@@ -5,9 +5,9 @@ from suite import FILES, read, without_golden
 
 from outrider.replay.play import Replayed
 from outrider.replay.play import play as replay
+from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.testing.scenario_files.play import play
-from outrider.testing.scenario_files.verdict import play_and_judge
-from replayed import assert_replays, exports_of
+from replayed import exports_of, keep_sessions
 
 GOLDEN = [name for name in FILES if read(name).expect.golden is not None]
 
@@ -47,7 +47,7 @@ async def failures(name, folder, scenario=None, **how):
 @pytest.mark.parametrize("name", FILES)
 async def test_it_holds(name, tmp_path):
     assert await failures(name, tmp_path) == ""
-    await assert_replays(tmp_path / "workspace.state")
+    await keep_sessions(tmp_path / "workspace.state")
 
 
 @pytest.mark.parametrize("name", OVER_STDIO)

@@ -67,7 +67,7 @@ def test_models_and_tiers_are_merged_one_by_one() -> None:
     )
     settings = layered.settings
     assert (settings.models["my/a"].vision, settings.models["my/b"].tool_format) == (True, "hermes")
-    assert (settings.tiers.mid, settings.tiers.small) == ([["my/b", "my/a"]], ["my/s"])
+    assert (settings.tiers.mid.models, settings.tiers.small.models) == ([["my/b", "my/a"]], ["my/s"])
     assert layered.messages == ()
 
 
@@ -81,7 +81,11 @@ def test_models_and_tiers_are_merged_one_by_one() -> None:
         ({"models": {"my/a": {"windw": 1}}}, "models.my/a.windw"),
         ({"tiers": {"large": ["my/a"]}}, "tiers.large"),
         ({"tiers": {"mid": "my/a"}}, "tiers.mid"),
-        ({"tiers": {"mid": ["a"]}}, "tiers.mid.0"),
+        ({"tiers": {"mid": ["a"]}}, "tiers.mid.models.0"),
+        ({"tiers": {"mid": {"models": ["p/a"], "thinking": "much"}}}, "tiers.mid.thinking"),
+        ({"thinking": "much"}, "thinking"),
+        ({"thinking": 0}, "thinking"),
+        ({"retry": {"attempts": 0}}, "retry.attempts"),
         ({"routing": {"by": "words"}}, "routing.by"),
     ],
 )
@@ -134,24 +138,28 @@ def test_a_workspace_nobody_vouches_for_is_read_only(mode: str) -> None:
         ({"limits": {"steps": True}}, "limits.steps", "100 is used"),
         ({"limits": {"seconds": float("inf")}}, "limits.seconds", "3600.0 is used"),
         ({"limits": {"tokens": -1}}, "limits.tokens", "it is ignored"),
-        ({"limits": {"stepps": 3}}, "limits.stepps: there is no such setting", "it is ignored"),
-        ({"limits": {"ask_seconds": 3}}, "limits.ask_seconds: there is no such setting", "it is ignored"),
+        ({"limits": {"stepps": 3}}, "limits.stepps: unknown setting", "it is ignored"),
+        ({"limits": {"ask_seconds": 3}}, "limits.ask_seconds: unknown setting", "it is ignored"),
         ({"limits": 3}, "limits", "the default is used"),
         ({"events": "yes"}, "events", "False is used"),
         ({"trusted": 1}, "trusted", "it is ignored"),
         ({"model": 3}, "model", "it is ignored"),
-        ({"providers": {"my": {"kind": "openai-chat"}}}, "providers.my.baseUrl", "this provider is left out"),
-        ({"providers": {"my": {**PROVIDER, "apiKeyEnv": "sk-1 2"}}}, "providers.my.apiKeyEnv", "left out"),
+        ({"providers": {"my": {"kind": "openai-chat"}}}, "providers.my.baseUrl", "this provider is ignored"),
+        (
+            {"providers": {"my": {**PROVIDER, "apiKeyEnv": "sk-1 2"}}},
+            "providers.my.apiKeyEnv",
+            "this provider is ignored",
+        ),
         (
             {"providers": {"my": {**PROVIDER, "kind": "telepathy"}}},
             "providers.my.kind",
-            "this provider is left out",
+            "this provider is ignored",
         ),
         ({"providers": []}, "providers", "the default is used"),
         ({"testing": {"ids": "random"}}, "testing.ids", "it is ignored"),
         ({"testing": {"clock": {"start": "yesterday"}}}, "testing.clock.start", "it is ignored"),
-        ({"colour": "red"}, "colour: there is no such setting", "it is ignored"),
-        ({"permission_mode": "full"}, "permission_mode: there is no such setting", "it is ignored"),
+        ({"colour": "red"}, "colour: unknown setting", "it is ignored"),
+        ({"permission_mode": "full"}, "permission_mode: unknown setting", "it is ignored"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_used_instead(
@@ -293,22 +301,22 @@ def test_a_workspace_may_say_that_it_is_not_trusted() -> None:
 @pytest.mark.parametrize(
     ("values", "place"),
     [
-        ({"permissionMode": "full"}, "permissionMode: 'full' would widen; 'ask' stays in use"),
-        ({"permissionMode": "auto-edit"}, "permissionMode: 'auto-edit' would widen; 'ask' stays in use"),
-        ({"permissionMode": "yolo"}, "permissionMode: 'yolo' is none of"),
-        ({"permissionMode": {}}, "permissionMode: {} is none of"),
-        ({"limits": {"steps": 51}}, "limits.steps: 51 would widen; 50 stays in use"),
-        ({"limits": {"askSeconds": 121}}, "limits.askSeconds: 121 would widen; 120.0 stays in use"),
-        ({"limits": {"ask_seconds": 1}}, "limits.ask_seconds: there is no such setting"),
+        ({"permissionMode": "full"}, "permissionMode: 'full' would allow more; 'ask' stays in use"),
+        ({"permissionMode": "auto-edit"}, "permissionMode: 'auto-edit' would allow more; 'ask' stays in use"),
+        ({"permissionMode": "yolo"}, "permissionMode: 'yolo' must be one of"),
+        ({"permissionMode": {}}, "permissionMode: {} must be one of"),
+        ({"limits": {"steps": 51}}, "limits.steps: 51 would allow more; 50 stays in use"),
+        ({"limits": {"askSeconds": 121}}, "limits.askSeconds: 121 would allow more; 120.0 stays in use"),
+        ({"limits": {"ask_seconds": 1}}, "limits.ask_seconds: unknown setting"),
         ({"limits": {"steps": "5"}}, "limits.steps: input should be a valid integer; 50 stays in use"),
         ({"limits": {"seconds": float("nan")}}, "limits.seconds: "),
         ({"limits": {"steps": -1}}, "limits.steps: "),
         ({"limits": "none"}, "limits: must be an object"),
-        ({"trusted": True}, "trusted: a workspace cannot vouch for itself"),
+        ({"trusted": True}, "trusted: a workspace cannot declare itself trusted"),
         ({"trusted": "yes"}, "trusted: 'yes' is of the wrong type"),
-        ({"model": "other/m"}, "model: 'other/m' is of no configured provider; 'my/small' stays in use"),
-        ({"model": "my/"}, "model: 'my/' is of no configured provider"),
-        ({"model": "scripted:evil.json"}, "model: 'scripted:evil.json' is of no configured provider"),
+        ({"model": "other/m"}, "model: 'other/m' has no configured provider; 'my/small' stays in use"),
+        ({"model": "my/"}, "model: 'my/' has no configured provider"),
+        ({"model": "scripted:evil.json"}, "model: 'scripted:evil.json' has no configured provider"),
         ({"model": 3}, "model: 3 is of the wrong type"),
         ({"providers": {"my": {**PROVIDER, "baseUrl": "https://evil.example"}}}, "providers: cannot be set"),
         ({"providers": {"other": PROVIDER}}, "providers: cannot be set"),

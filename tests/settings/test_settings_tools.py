@@ -42,7 +42,7 @@ def test_tools_are_taken_in_their_order() -> None:
         ({"name": ""}, "tools.1.name: string should match"),
         ({"name": 5}, "tools.1.name: input should be a valid string"),
         ({"name": "read_file"}, "tools.1.name: read_file is a tool of Outrider"),
-        ({"name": "weather"}, "tools.1.name: weather is there already"),
+        ({"name": "weather"}, "tools.1.name: weather is already registered"),
         ({"description": ""}, "tools.1.description: string should have at least 1 character"),
         ({"description": "x" * 4097}, "tools.1.description: string should have at most 4096 characters"),
         ({"effect": "none"}, "tools.1.effect: input should be 'read', 'edit', 'execute' or 'ask'"),
@@ -52,21 +52,21 @@ def test_tools_are_taken_in_their_order() -> None:
         ({"inputSchema": {"type": "string"}}, "tools.1.inputSchema: must describe an object"),
         (
             {"inputSchema": {"type": "object", "properties": {"a": {"type": "sting"}}}},
-            "tools.1.inputSchema: is no JSON Schema: $.properties.a.type: 'sting' is not valid",
+            "tools.1.inputSchema: is not a valid JSON Schema: $.properties.a.type: 'sting' is not valid",
         ),
-        ({"inputSchema": {"type": "object", "required": "a"}}, "tools.1.inputSchema: is no JSON Schema: $.required"),
+        ({"inputSchema": {"type": "object", "required": "a"}}, "tools.1.inputSchema: is not a valid JSON Schema: $.required"),
         (
             {"inputSchema": {"type": "object", "properties": {"a": {"$ref": "https://other.example/a.json"}}}},
-            "tools.1.inputSchema: refers to https://other.example/a.json, which is outside of it",
+            "tools.1.inputSchema: refers to https://other.example/a.json, which is outside the schema",
         ),
         (
             {"inputSchema": {"type": "object", "$schema": "https://other.example/dialect"}},
-            "tools.1.inputSchema: is in a dialect that is not known: https://other.example/dialect",
+            "tools.1.inputSchema: uses an unknown dialect: https://other.example/dialect",
         ),
-        ({"inputSchema": {"type": "object", "$schema": [5]}}, "tools.1.inputSchema: is in a dialect"),
+        ({"inputSchema": {"type": "object", "$schema": [5]}}, "tools.1.inputSchema: uses an unknown dialect"),
         (
             {"inputSchema": {"type": "object", "$comment": "x" * SCHEMA_BYTES}},
-            f"tools.1.inputSchema: has {SCHEMA_BYTES + 34} bytes; {SCHEMA_BYTES} are possible",
+            f"tools.1.inputSchema: has {SCHEMA_BYTES + 34} bytes; the limit is {SCHEMA_BYTES}",
         ),
         ({"inputSchema": {"type": "object", "$comment": "\ud800"}}, "tools.1.inputSchema: cannot be written as JSON"),
         ({"inputSchema": {"type": "object", "default": float("nan")}}, "tools.1.inputSchema: cannot be"),
@@ -79,7 +79,7 @@ def test_a_bad_tool_is_left_out_and_the_rest_stay(wrong: dict[str, Any], says: s
     assert names(layered) == ["weather", "other"]
     (message,) = layered.messages
     assert message.startswith(f"initializationOptions: {says}")
-    assert message.endswith("; this tool is left out")
+    assert message.endswith("; this tool is ignored")
     assert len(message) < 400
 
 
@@ -88,7 +88,7 @@ def test_every_key_of_a_tool_is_needed(key: str) -> None:
     layered = one({name: value for name, value in WEATHER.items() if name != key})
     assert layered.settings.tools == []
     assert layered.messages == (
-        f"initializationOptions: tools.0.{key}: field required; this tool is left out",
+        f"initializationOptions: tools.0.{key}: field required; this tool is ignored",
     )
 
 
@@ -110,7 +110,7 @@ def test_there_are_so_many_tools_at_most() -> None:
     layered = one(*({**WEATHER, "name": f"t{number}"} for number in range(MOST_TOOLS + 2)))
     assert len(layered.settings.tools) == MOST_TOOLS
     assert layered.messages[0] == (
-        "initializationOptions: tools.64: there are 64 tools already; this one is left out"
+        "initializationOptions: tools.64: there are 64 tools already; this one is ignored"
     )
 
 

@@ -449,3 +449,32 @@ async def test_damaged_rows_are_told(store: Store, tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreReadError, match="missing"):
         await store.events("ses_1")
+
+
+async def test_others_have_their_turn_while_listeners_take_long(tmp_path: Path) -> None:
+    store = await opened(tmp_path / "state")
+    loop, turns, seen = asyncio.get_running_loop(), 0, list[tuple[int, int]]()
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(turn)
+
+    def slow(one: LoggedEvent) -> None:
+        seen.append((one.seq, turns))
+        began = loop.time()
+        while loop.time() < began + 0.01:
+            pass
+
+    store.subscribe(slow)
+    loop.call_soon(turn)
+    for seq in range(1, 6):
+        store.append(event(seq))
+    assert await store.flush() is None
+    assert [seq for seq, _ in seen] == [1, 2, 3, 4, 5]
+    assert len({turned for _, turned in seen}) == 5
+    # What is committed is told of before the store is closed.
+    for seq in range(6, 9):
+        store.append(event(seq))
+    assert await store.close() is None
+    assert [seq for seq, _ in seen] == list(range(1, 9))

@@ -8,14 +8,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from outrider.ports.events import LoggedEvent
-from outrider.store.log import Store, StoreProblem
+from outrider.ports.model import content_hash
+from outrider.store.log import Store, StoreProblem, StoreReadError
 from outrider.store.schema import FILE_NAME, SCHEMA_VERSION, open_writer
 
 CHILD = Path(__file__).with_name("store_child.py")
@@ -32,8 +33,9 @@ def start(program: str, state: Path, *arguments: str) -> Generator[subprocess.Po
             child.kill()
 
 
-def event(seq: int, session_id: str = "ses_1") -> LoggedEvent:
-    return LoggedEvent(seq, "2026-01-01T00:00:00.000Z", session_id, None, "plan.updated", {"n": seq})
+def event(seq: int, session_id: str = "ses_1", text: str = "") -> LoggedEvent:
+    data = {"n": seq, "text": text}
+    return LoggedEvent(seq, "2026-01-01T00:00:00.000Z", session_id, None, "plan.updated", data)
 
 
 async def opened(state: Path) -> Store:
@@ -215,7 +217,7 @@ async def test_a_lock_that_cannot_be_made_is_not_given(
     store = await opened(tmp_path)
     (tmp_path / "locks").write_text("in the way")
     assert store.lock("ses_1") is None
-    assert "cannot be taken" in caplog.text
+    assert "Could not lock" in caplog.text
     await store.close()
 
 
@@ -224,23 +226,93 @@ async def test_a_lock_that_cannot_be_made_is_not_given(
     [b"not a database", b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 5000, b"SQLite format 3\0"],
     ids=["text", "zeros", "bad header", "header only"],
 )
-async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_that_is_no_database_is_set_aside(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
-    problem = await refused(tmp_path)
-    assert problem.reason == "damaged"
-    assert str(tmp_path / FILE_NAME) in problem.message
-    assert (tmp_path / FILE_NAME).read_bytes() == content
+    for number in (1, 2):  # the second time nothing is in the way
+        store = await opened(tmp_path)
+        assert (store.notice is not None) is (number == 1)
+        assert store.notice is None or str(aside(tmp_path)) in store.notice
+        assert len(await store.sessions()) == number - 1
+        store.append(event(1, session_id=f"ses_{number}"))
+        assert await store.close() is None
+    assert aside(tmp_path).read_bytes() == content
 
 
-async def test_a_truncated_file_is_left_alone(tmp_path: Path) -> None:
-    await filled(tmp_path)
+def aside(folder: Path, number: int = 1) -> Path:
+    """Where a damaged log is put."""
+    return folder / FILE_NAME.replace(".sqlite3", f"-damaged-{number}.sqlite3")
+
+
+async def test_a_truncated_file_is_set_aside_and_what_can_be_read_of_it_is_kept(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    for session in ("ses_1", "ses_2"):
+        for seq in range(1, 200):
+            store.append(event(seq, session_id=session, text="x" * 500))
+    assert await store.close() is None
     content = (tmp_path / FILE_NAME).read_bytes()[:-8192]
     (tmp_path / FILE_NAME).write_bytes(content)
-    assert (await refused(tmp_path)).reason == "damaged"
-    assert (tmp_path / FILE_NAME).read_bytes() == content
+    store = await opened(tmp_path)
+    assert store.notice is not None
+    assert "2 sessions" in store.notice
+    read = {session: await store.events(session) for session in ("ses_1", "ses_2")}
+    assert len(read["ses_1"]) == 199
+    assert 100 < len(read["ses_2"]) <= 199
+    last = len(read["ses_2"])
+    assert [one.seq for one in read["ses_2"]] == list(range(1, last + 1))
+    store.append(event(last + 1, session_id="ses_2"))
+    assert await store.close() is None
+    assert aside(tmp_path).read_bytes() == content
 
 
-async def test_an_emptied_file_beside_its_log_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(10))
+async def test_whatever_is_damaged_each_session_is_read_up_to_there(tmp_path: Path, seed: int) -> None:
+    """Pages at random are overwritten: what is read is what was written, without a gap, and it is said."""
+    chance = random.Random(seed)
+    store = await opened(tmp_path)
+    contents = {content_hash(b"%d" % number): b"%d" % number for number in range(300)}
+    for number in range(1, 60):
+        for session in range(10):
+            digest = content_hash(b"%d" % (number * session % 300))
+            one = event(number, session_id=f"ses_{session}", text=f"{session} {number} " + "x" * 300)
+            store.append(one, blobs={digest: contents[digest]})
+    assert await store.close() is None
+    path = tmp_path / FILE_NAME
+    pages = path.stat().st_size // 4096
+    with path.open("r+b") as file:
+        for _ in range(3):
+            file.seek(4096 * chance.randrange(1, pages) + chance.choice([0, 500, 2000]))
+            file.write(chance.randbytes(400))
+    damaged = path.read_bytes()
+    store = await opened(tmp_path)
+    store.append(event(1, session_id="ses_new"))
+    assert await store.flush() is None
+    if store.notice is not None:
+        assert aside(tmp_path).read_bytes() == damaged, "nothing is written into a damaged log"
+    for session in range(10):
+        with suppress(StoreReadError):  # of a row in which only letters are others
+            events = await store.events(f"ses_{session}")
+            assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    assert await store.close() is None
+    store = await opened(tmp_path)
+    assert store.notice is None, "what was made of it is whole"
+    await store.close()
+
+
+async def test_a_damaged_content_leaves_the_others_readable(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    contents = {content_hash(b"%d" % number): b"%d" % number for number in range(20)}
+    for seq, (digest, content) in enumerate(contents.items(), 1):
+        store.append(event(seq), blobs={digest: content})
+    assert await store.flush() is None
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE blobs SET content = 'x' WHERE id = 7")
+    with pytest.raises(StoreReadError):
+        await store.blobs(contents)
+    assert len(await store.blobs(contents, readable=True)) == 19
+    await store.close()
+
+
+async def test_an_emptied_file_beside_its_log_is_set_aside(tmp_path: Path) -> None:
     store = await opened(tmp_path / "live")
     store.append(event(1))
     assert await store.flush() is None
@@ -248,9 +320,11 @@ async def test_an_emptied_file_beside_its_log_is_left_alone(tmp_path: Path) -> N
     shutil.copy(tmp_path / "live" / f"{FILE_NAME}-wal", log)
     await store.close()
     (tmp_path / FILE_NAME).touch()
-    size = log.stat().st_size
-    assert (await refused(tmp_path)).reason == "damaged"
-    assert log.stat().st_size == size > 0
+    content = log.read_bytes()
+    store = await opened(tmp_path)
+    assert store.notice is not None
+    await store.close()
+    assert aside(tmp_path).with_name(f"{aside(tmp_path).name}-wal").read_bytes() == content
 
 
 async def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
@@ -260,7 +334,7 @@ async def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None
     connection.close()
     content = (tmp_path / FILE_NAME).read_bytes()
     problem = await refused(tmp_path)
-    assert problem.reason == "damaged"
+    assert problem.reason == "foreign"
     assert "not a log of Outrider" in problem.message
     assert (tmp_path / FILE_NAME).read_bytes() == content
 

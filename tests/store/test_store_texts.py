@@ -359,5 +359,5 @@ async def test_it_is_looked_in_the_background_and_ends_with_the_store(store: Sto
     await retention.close()
     assert session.texts
     (said,) = told
-    assert "reached 0 bytes, which store.maxBytes allows" in said
-    assert said.endswith("cannot be taken back: ses_1.")
+    assert "reached the limit of 0 bytes (store.maxBytes)" in said
+    assert said.endswith("can no longer be undone: ses_1.")

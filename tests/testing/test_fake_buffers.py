@@ -7,7 +7,8 @@ from tiny_server import TinyServer, text_edit
 
 from outrider.ports.text import Place
 from outrider.testing.editor.buffers import Buffer, line_starts, offset_at, position_at, read_form
-from outrider.workspace.documents import ContentChange, DocumentStore, offset_of, place_of
+from outrider.workspace.documents.documents import ContentChange, DocumentStore
+from outrider.workspace.text.lines import offset_of, place_of
 
 ENCODINGS = ["utf-8", "utf-16", "utf-32"]
 TEXTS = st.text(alphabet=st.sampled_from("ab \t\r\n\f\x0b\x85\u2028é中😀"), max_size=40)

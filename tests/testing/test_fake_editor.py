@@ -416,6 +416,25 @@ async def test_commands_give_results_and_errors(root):
         assert (caught.value.code, caught.value.data) == (-32803, {"reason": "unknown_id"})
 
 
+async def test_one_limit_counts_for_all_and_what_a_server_loads_before_its_first_answer_does_not(
+    root, monkeypatch
+):
+    monkeypatch.setattr("outrider.testing.editor.wire_client.START_SECONDS", 0.03)
+    async with session(profiles.STOCK, root, broken=True) as s:
+        s.editor.seconds = 0.02
+        for limit in ("0.03", "0.02"):
+            with pytest.raises(
+                AssertionError, match=rf"no answer to workspace/executeCommand within {limit} s"
+            ):
+                await s.editor.command("tiny.silent")
+            with pytest.raises(AssertionError, match=rf"no sunrise within {limit} s"):
+                await s.editor.wait_for(lambda: None, "sunrise")
+            s.editor.seconds = 20.0
+            await s.editor.command("tiny.echo")
+            s.editor.seconds = 0.02
+        s.editor.seconds = 20.0
+
+
 async def test_a_wait_that_fails_shows_the_last_messages(root):
     async with session(profiles.STOCK, root, broken=True) as s:
         pending = s.editor.command_nowait("tiny.silent")
@@ -659,9 +678,9 @@ async def test_an_exit_code_and_output_that_is_no_lsp_are_violations(root):
     connection = Stdio(TINY)
     await editor.start(connection)
     editor.notify("garbage")
-    with pytest.raises(ConnectionError, match="no LSP"):
+    with pytest.raises(ConnectionError, match="not LSP"):
         await editor.wait_for(lambda: None, "the end")
     connection.end_input()
     assert await connection.wait() == 3
-    with pytest.raises(AssertionError, match="no LSP"):
+    with pytest.raises(AssertionError, match="not LSP"):
         await editor.stop()

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.testing.scenario_files.from_export import Untold, scenario_of, written
 from outrider.testing.scenario_files.play import play
 from outrider.testing.scenario_files.scenario_file import load_scenario
-from outrider.testing.scenario_files.verdict import play_and_judge
 from outrider_protocol.scenario import Scenario
 from replayed import exports_of
 

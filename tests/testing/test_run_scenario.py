@@ -181,7 +181,7 @@ async def test_a_dialog_of_the_server_is_answered_too():
     def decide(item):
         return "Run without saving" if item.kind == "dialog" else True
 
-    script = [FIX, call("run_command", command="cat tariff.py"), say("Done.")]
+    script = [FIX, call("run_command", command="/bin/cat tariff.py"), say("Done.")]
     run = await run_scenario("Fix it.", script, workspace=FILES, on_confirmation=decide, open=["tariff.py"])
     assert [question.answer for question in run.questions] == [
         "Allow once",
@@ -195,7 +195,7 @@ async def test_answers_in_the_order_of_the_dialogs():
     script = [FIX, say("Done.")]
     run = await run_scenario("Fix it.", script, workspace=FILES, answers=["Reject"])
     assert run.events_of("approval.resolved")[0]["decision"] == "reject"
-    with pytest.raises(AssertionError, match="left over: 1 answer of the person: Never"):
+    with pytest.raises(AssertionError, match="left over: 1 answer of the user: Never"):
         await run_scenario("Fix it.", script, workspace=FILES, answers=["Reject", Never()])
 
 
@@ -287,7 +287,7 @@ async def test_a_call_that_the_editor_leaves_alone_is_answered_by_hand():
         await run.answer("by hand")
         await run.answer(Wrong("not known"))
         assert run.outcome == "completed"
-    assert decided == [], "it is not the person's to confirm"
+    assert decided == [], "it is not the user's to confirm"
     assert [event["content"] for event in run.events_of("tool.finished")] == ["by hand", "not known"]
 
 
@@ -313,6 +313,49 @@ async def test_a_running_turn_is_steered_and_cancelled():
         await run.cancel("enough")
         assert (run.outcome, run.reason) == ("cancelled", "enough")
     assert run.events_of("steering.received")[0]["text"] == "Be quick."
+
+
+async def test_a_new_session_begins_the_script_anew():
+    async with run_scenario("One.", [say("Done.")]) as run:
+        first = run.session_id
+        await run.go_on("Two.", new_session=True)
+        assert run.session_id != first
+        assert list(run.logs) == [first, run.session_id]
+    assert [event["prompt"] for event in run.events_of("turn.started")] == ["Two."]
+
+
+async def test_a_changed_configuration_is_there_when_the_next_turn_begins():
+    async with run_scenario("Go.", [say("Done."), FIX, say("Done.")], workspace=FILES) as run:
+        await run.configure({"permissionMode": "read-only"})
+        await run.go_on("Fix it.")
+        assert [event["status"] for event in run.events_of("tool.finished")] == ["denied"]
+    assert run.files == FILES
+
+
+async def test_an_event_is_waited_for_by_its_data_in_any_turn():
+    calls = [call("read_file", path=path) for path in FILES]
+    async with run_scenario("Look.", [*calls, say("Done."), say("Done.")], workspace=FILES) as run:
+        read = await run.until("tool.requested", fits=lambda data: "é" in data["input"]["path"])
+        await run.go_on("And again.")
+        assert read == await run.until("tool.requested", count=2, any_turn=True)
+        with pytest.raises(AssertionError, match=r"no tool\.requested number 1: the turn has finished"):
+            await run.until("tool.requested")
+
+
+async def test_a_server_is_restarted_while_a_question_is_open():
+    """The wait for the turn goes on with the next server, which asks again."""
+    asked = []
+
+    def answers(question):
+        asked.append(question.message)
+        return Never() if len(asked) == 1 else "Allow once"
+
+    async with run_scenario("Go.", [FIX, say("Done.")], workspace=FILES, answers=answers, wait=False) as run:
+        await run.until("approval.requested")
+        whole = asyncio.create_task(run.wait())
+        await run.restart(kill=True, wait=False)
+        await whole
+        assert (run.outcome, len(asked)) == ("completed", 2)
 
 
 async def test_a_scenario_is_over_when_it_is_closed():
@@ -488,7 +531,7 @@ async def test_an_answer_that_is_none():
         ({"settings": {"events": False}}, "leave the setting `events`"),
         ({"answers": [], "on_confirmation": yes}, "exclude each other"),
         ({"workspace": {"../a.py": ""}}, "'../a.py' leads out of the workspace"),
-        ({"workspace": "/nowhere/at/all"}, "is no folder"),
+        ({"workspace": "/nowhere/at/all"}, "is not a folder"),
         ({"connection": "tcp"}, "there is no connection 'tcp'; there are in-process, stdio"),
         ({"open": "a.py"}, r"`open` takes a list of documents: \['a.py'\]"),
         ({"open": ["b.py"], "workspace": {"a.py": ""}}, "open: there is no file 'b.py' in the workspace"),
@@ -511,7 +554,7 @@ async def test_a_setting_that_is_not_taken_fails(connection):
         await run_scenario("Hi", [say("Hello.")], settings=settings, connection=connection)
     assert str(caught.value) == (
         "settings that are not taken:\n"
-        "  Outrider: initializationOptions: permisionMode: there is no such setting; it is ignored"
+        "  Outrider: initializationOptions: permisionMode: unknown setting; it is ignored"
     )
     notes = "".join(getattr(caught.value, "__notes__", ()))
     assert "not taken" not in notes, "once is enough"
@@ -526,7 +569,7 @@ async def test_a_tool_that_is_left_out_is_said_before_what_comes_of_it():
         await run_scenario("Go.", script, tools=[tool], tool_answers=["first"])
     top = str(caught.value).splitlines()[1]
     assert "tools.0.inputSchema" in top
-    assert top.endswith("this tool is left out")
+    assert top.endswith("this tool is ignored")
 
 
 async def test_a_setting_is_said_at_the_end_of_a_scenario_that_waits_for_nothing():

@@ -75,7 +75,7 @@ def test_other_machines_are_out_of_reach():
 
 @pytest.mark.parametrize("profile", [name for name, it in PROFILES.items() if not it.stops_reading])
 async def test_every_profile_is_served_from_initialize_to_exit(profile, outrider_editor):
-    editor = await outrider_editor(profile, [{"text": "never asked for"}])
+    editor = await outrider_editor(profile, [{"text": "never used"}])
     editor.open("tariff.py")
     editor.type("tariff.py", "# 😀é\n", at=(0, 0))
     editor.undo("tariff.py")
@@ -84,5 +84,5 @@ async def test_every_profile_is_served_from_initialize_to_exit(profile, outrider
 
 
 async def test_a_real_server_is_started_over_its_pipes(outrider_editor):
-    editor = await outrider_editor("vscode", [{"text": "never asked for"}], connection="stdio")
+    editor = await outrider_editor("vscode", [{"text": "never used"}], connection="stdio")
     assert editor.server["serverInfo"]["name"] == "outrider"

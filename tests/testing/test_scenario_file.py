@@ -127,6 +127,7 @@ def with_steps(*steps):
         ({"open": ["a.py"]}, "open[0]", "`workspace` has no file 'a.py'"),
         (with_steps({"do": "write", "path": "../a"}), "steps[1].path", "leaves the folder"),
         (with_steps({"do": "save", "path": "/a"}), "steps[1].path", "leaves the folder"),
+        (with_steps({"do": "rename", "path": "a", "to": "../b"}), "steps[1].to", "leaves the folder"),
         (
             {"answers": [{"title": "x", "first": [{"do": "open", "path": "../a"}]}]},
             "answers[0].first[0].path",
@@ -167,7 +168,10 @@ def test_all_that_is_wrong_is_said_but_not_without_end(written):
     [
         (b"{", ":1:2: not JSON"),
         (b"\xff{}", "not UTF-8 at byte 0"),
-        (b'{"name": "a", "model": {"turns": [], "turns": []}}', 'the key "turns" stands twice in one object'),
+        (
+            b'{"name": "a", "model": {"turns": [], "turns": []}}',
+            'the key "turns" appears twice in one object',
+        ),
         (b"[]", "not an object"),
         (b"null", "not an object"),
         (b"[" * 100_000, "not JSON"),

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from outrider.testing.scenario_files.crash import play_killed
+from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.testing.scenario_files.scenario_file import load_scenario
-from outrider.testing.scenario_files.verdict import play_and_judge
 from outrider_protocol.scenario import Answer, Expect, Scenario, Step
 
 PAGE = Path(__file__).parents[1] / "README.md"

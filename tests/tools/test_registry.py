@@ -58,7 +58,7 @@ def test_no_text_of_a_model_breaks_the_parser(name, text):
         ("readfile", "Did you mean read_file"),
         ("run", "There is no tool 'run'."),
         ("search_text", "Did you mean search"),
-        ("zzz", "There are: read_file, list_files"),
+        ("zzz", "Available: read_file, list_files"),
     ],
 )
 def test_an_unknown_tool_names_those_that_are_near(name, says):

@@ -9,8 +9,8 @@ import pytest
 
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.overlay import Overlay
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.overlay import Overlay
 from outrider.workspace.paths import Folder, Folders, Located
 from outrider.workspace.search import Search, find_ripgrep
 
@@ -31,7 +31,7 @@ class Desk:
         return path
 
     def open(self, name: str, text: str | None = None, version: int = 1) -> str:
-        """Open a document, with what is on the disk unless it has another text."""
+        """Open a document, with what is on disk unless it has another text."""
         uri = name if ":" in name else (self.root / name).as_uri()
         content = text if text is not None else (self.root / name).read_bytes().decode()
         self.documents.open(uri, "", version, content)

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from outrider.workspace.below import FilesBelow
-from outrider.workspace.encoding import Decoded
-from outrider.workspace.marks import mark_of
+from outrider.workspace.disk.file_stat import mark_of
+from outrider.workspace.documents.overlay import FilesBelow
+from outrider.workspace.text.encoding import Decoded
 
 
 def test_a_file_that_came_while_it_was_looked_at_is_not_there_when_it_is_gone(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from outrider.ports.clock import SystemClock
-from outrider.workspace import census
-from outrider.workspace.census import Census, differences
+from outrider.workspace.watch import snapshot
+from outrider.workspace.watch.snapshot import Census, differences
 
 
 @pytest.fixture
@@ -33,15 +33,15 @@ async def test_what_is_read_once_is_not_read_again(
     taken: Census, desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A mark is not believed at once; this one is made to look old.
-    monkeypatch.setattr("outrider.workspace.census.GRANULARITY", -1_000_000_000_000)
+    monkeypatch.setattr("outrider.workspace.watch.snapshot.GRANULARITY", -1_000_000_000_000)
     read: list[str] = []
-    real = census.read_bytes
+    real = snapshot.read_bytes
 
     def counting(path: Path, limit: int) -> Any:
         read.append(path.name)
         return real(path, limit)
 
-    monkeypatch.setattr(census, "read_bytes", counting)
+    monkeypatch.setattr(snapshot, "read_bytes", counting)
     await taken.take(contents=True)
     assert sorted(read) == ["a.txt", "b.txt"]
     desk.write("a.txt", "changed\n")
@@ -76,7 +76,7 @@ async def test_a_folder_that_moves_takes_old_files_with_it(taken: Census, desk: 
 async def test_nothing_is_kept_of_a_big_workspace(
     taken: Census, desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(census, "MOST_BYTES_KEPT", 3)
+    monkeypatch.setattr(snapshot, "MOST_BYTES_KEPT", 3)
     count = await taken.take(contents=True)
     assert (len(count.files), count.contents) == (2, {})
     root = desk.folders.folders[0].path

@@ -7,17 +7,8 @@ from hypothesis import strategies as st
 
 from outrider.ports.clock import SteppingClock, SystemClock
 from outrider.ports.text import Place
-from outrider.workspace.documents import (
-    ContentChange,
-    Document,
-    DocumentStore,
-    Encoding,
-    Lines,
-    offset_of,
-    place_of,
-    split_lines,
-    uri_key,
-)
+from outrider.workspace.documents.documents import ContentChange, Document, DocumentStore, uri_key
+from outrider.workspace.text.lines import Encoding, Lines, offset_of, place_of, split_lines
 
 URI = "file:///w/a.py"
 ALPHABET = "ab \n\r\t\f\v\x1c\x1e\x85\u2028é€😀𝒳"

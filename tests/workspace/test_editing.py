@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Answered, Applied, DocumentEdit, EditorTraits, Unanswered
 from outrider.ports.text import Place
-from outrider.workspace import disk
-from outrider.workspace.change import Change, NotWritten, Written
-from outrider.workspace.documents import ContentChange, DocumentStore, offset_of
-from outrider.workspace.editing import PART_GONE, PART_STAYS, Editing
-from outrider.workspace.landing import is_in_place
-from outrider.workspace.merge import merge
+from outrider.workspace.disk import disk
+from outrider.workspace.documents.documents import ContentChange, DocumentStore
+from outrider.workspace.edits.apply import PART_GONE, PART_STAYS, Editing
+from outrider.workspace.edits.change import Change, NotWritten, Written
+from outrider.workspace.edits.verify import is_in_place
+from outrider.workspace.text.lines import offset_of
+from outrider.workspace.text.merge import merge
 
 TEXT = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
 AFTER = TEXT.replace("return 1", "return 10").replace("return 2", "return 20")

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.ports.text import Snapshot
-from outrider.workspace.change import Change, Written
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.editing import Editing
-from outrider.workspace.encoding import BOM, Decoded, NoText, decode, encode, encoding_of
-from outrider.workspace.overlay import Overlay
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.overlay import Overlay
+from outrider.workspace.edits.apply import Editing
+from outrider.workspace.edits.change import Change, Written
 from outrider.workspace.paths import Folder, Folders, Located
+from outrider.workspace.text.encoding import BOM, Decoded, NoText, decode, encode, encoding_of
 
 CODECS = ["utf-8", "utf-16-le", "utf-16-be"]
 PIECES = ["a", "é", "𝄞", "\n", "\r\n", "\r", "\x0c", "\u2028", "\x85", "e\u0301", " ", "x = 1\n", BOM]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from outrider.ports.clock import SystemClock
-from outrider.workspace.change import Change, NotWritten, Written
-from outrider.workspace.editing import Editing
-from outrider.workspace.held import HeldFiles, Publisher
+from outrider.workspace.documents.unsaved_elsewhere import HeldFiles, Publisher
+from outrider.workspace.edits.apply import Editing
+from outrider.workspace.edits.change import Change, NotWritten, Written
 
 HOLDING = (
-    "import sys\nfrom pathlib import Path\nfrom outrider.workspace.held import HeldFiles\n"
+    "import sys\nfrom pathlib import Path\nfrom outrider.workspace.documents.unsaved_elsewhere import HeldFiles\n"
     "held = HeldFiles(Path(sys.argv[1]))\nheld.publish([Path(sys.argv[2])])\nprint('held', flush=True)\ninput()"
 )
 

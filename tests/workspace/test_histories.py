@@ -10,14 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from outrider.ports.events import LoggedEvent
+from outrider.ports.events import from_old_log
 from outrider.ports.model import content_hash
-from outrider.workspace.diff import line_hunks, split_lines
 from outrider.workspace.history.histories import FileHistory, histories
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.history.records import Part
 from outrider.workspace.history.weave import Place, Weave
-from outrider.workspace.merge import merge
+from outrider.workspace.text.diff import line_hunks
+from outrider.workspace.text.lines import split_lines
+from outrider.workspace.text.merge import merge
 
 REPETITIVE = st.lists(st.sampled_from(["a\n", "b\n", "{\n", "\n"]), max_size=9).map("".join)
 LINES = st.lists(
@@ -39,7 +40,7 @@ def saved(text: str, end: str = "\n") -> str:
 
 
 class Session:
-    """A file, edited by the agent and by a person, with the journal of it."""
+    """A file, edited by the agent and by a user, with the journal of it."""
 
     def __init__(self, text: str) -> None:
         self.journal = Journal()
@@ -53,7 +54,7 @@ class Session:
         hashes = {"before": self._kept(self.text), "after": self._kept(after)}
         hunks = [{"line": one.line} for one in line_hunks(self.text, after)]
         data = {"changeId": change_id, "path": "a", "operation": "edit", "hunks": hunks} | hashes | more
-        self.journal.apply(LoggedEvent(self._seq, "", "ses", "turn", "edit.applied", data))
+        self.journal.apply(from_old_log(self._seq, "", "ses", "turn", "edit.applied", data))
         self.text = after
         return change_id
 
@@ -129,7 +130,7 @@ def test_no_line_that_somebody_typed_is_lost(first: str, second: str, doings: li
             if at and not lines[at - 1].endswith("\n"):
                 lines[at - 1] += "\n"
             lines[at : at + data.draw(st.integers(0, 1))] = [f"typed {typed}\n"]
-            # What the person replaces of their own is theirs to replace.
+            # What the user replaces of their own is theirs to replace.
             kept = [line for line in lines if line.startswith("typed")]
             session.text = "".join(lines)
             assert session.text.count("typed") == len(kept)
@@ -212,7 +213,7 @@ class Doings:
             assert lost <= self.agents_own(part, undo=undo), lost
 
     def agents_own(self, part: Part, *, undo: bool) -> set[str]:
-        """Words that the agent wrote down anew in these hunks, or took with the person's yes: those go with them."""
+        """Words that the agent wrote down anew in these hunks, or took with the user's yes: those go with them."""
         before, after = (
             self.session.texts[digest or ""] for digest in (part.record.before, part.record.planned)
         )
@@ -326,13 +327,90 @@ def test_a_line_without_its_end_stays_a_line() -> None:
     assert weave.text == "a\nmine\n"
 
 
-def test_the_exact_reverse_of_a_hunk_is_its_undo() -> None:
+def test_the_reverse_of_a_hunk_is_its_undo_whatever_is_typed_beside_it() -> None:
     weave = Weave("1\n2\n3\n4\n5\n")
     first, second = weave.put("1\ntwo\n3\nfour\n5\n")
     weave.catch_up("1\n2\nmine\n3\nfour\n5\n")
-    assert (weave.is_on(first), weave.is_on(second)) == (True, True), "it is more than the reverse"
+    assert (weave.is_on(first), weave.is_on(second)) == (False, True)
     weave.catch_up("1\ntwo\nmine\n3\n4\n5\n")
     assert (weave.is_on(first), weave.is_on(second)) == (True, False)
+    weave.catch_up("1\nmine\n3\n4\n5\n")
+    assert weave.is_on(first), "its line is gone, but the line before it did not come back"
+
+
+# --- what the agent deleted and the user took back ---------------------------------------------------------------
+
+LIKE_CODE = st.lists(
+    st.sampled_from(["def {}:\n", "    x = {}\n", "    return {}\n", "\n", "}\n"]), max_size=14
+)
+
+
+def numbered(lines: list[str]) -> list[str]:
+    """Lines of which none is there twice but blank ones and brackets."""
+    return [line.replace("{}", str(number)) for number, line in enumerate(lines)]
+
+
+def taken_back(block: list[str], data: Any) -> list[str]:
+    """A block, or a part of it, as the user leaves it: with lines of their own in it, beside it, or for some of it."""
+    lines: list[str] = ["mine above\n"] if data.draw(st.booleans()) else []
+    for number, line in enumerate(block):
+        match data.draw(st.sampled_from("=====x~+")):
+            case "x":
+                pass
+            case "~":
+                lines.append(f"mine for {number}\n")
+            case "+":
+                lines += [line, f"mine after {number}\n"]
+            case _:
+                lines.append(line)
+    return [*lines, "mine below\n"] if data.draw(st.booleans()) else lines
+
+
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck), deadline=None)
+@given(LIKE_CODE, st.data())
+def test_what_the_user_took_back_is_not_there_twice_after_an_undo(code: list[str], data: Any) -> None:
+    first = numbered(code)
+    start = data.draw(st.integers(0, len(first)))
+    end = data.draw(st.integers(start, len(first)))
+    above, block, below = first[:start], first[start:end], first[end:]
+    if not block:
+        return
+    session = Session("".join(first))
+    change = session.applied("".join(above + below))
+    back = taken_back(block, data)
+    now = above + back + below
+    if data.draw(st.booleans()):
+        now.insert(data.draw(st.integers(0, len(now))), "mine elsewhere\n")
+    session.text = "".join(now)
+    left = session.switch(change, list(session.journal.roots()[0].hunks), undo=True)
+    lines = split_lines(session.text)
+    telling = [line for line in first if line.strip(" }\n")]
+    twice = [line for line in telling if lines.count(line) > 1]
+    assert not twice
+    rest = iter(lines)
+    assert all(line in rest for line in now), "the user's text is there, in its order"
+    # What is not undone is named, and then nothing is changed.
+    assert (set(telling) <= set(lines)) if left == 0 else session.text == "".join(now)
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+@given(LIKE_CODE, st.data())
+def test_what_the_user_put_at_another_place_is_not_there_twice(code: list[str], data: Any) -> None:
+    first = numbered(code)
+    start = data.draw(st.integers(0, len(first)))
+    end = data.draw(st.integers(start, len(first)))
+    block, rest = first[start:end], first[:start] + first[end:]
+    telling = [line for line in block if line.strip(" }\n")]
+    if not telling:
+        return
+    session = Session("".join(first))
+    change = session.applied("".join(rest))
+    at = data.draw(st.integers(0, len(rest)))
+    session.text = "".join([*rest[:at], "mine\n", *block, *rest[at:]])
+    session.switch(change, list(session.journal.roots()[0].hunks), undo=True)
+    lines = split_lines(session.text)
+    assert [lines.count(line) for line in telling] == [1] * len(telling)
+    assert "mine\n" in lines
 
 
 PLAIN = st.lists(st.sampled_from([f"{word}\n" for word in ("one", "two", "three", "}", "")]), max_size=9)

@@ -1,6 +1,6 @@
 from typing import Any
 
-from outrider.ports.events import LoggedEvent
+from outrider.ports.events import from_old_log
 from outrider.workspace.history.journal import Journal
 
 
@@ -13,7 +13,7 @@ class Log:
 
     def add(self, type_: str, turn_id: str | None, **data: Any) -> None:
         self._seq += 1
-        self.journal.apply(LoggedEvent(self._seq, "", "ses_1", turn_id, type_, data))
+        self.journal.apply(from_old_log(self._seq, "", "ses_1", turn_id, type_, data))
 
     def change(
         self, change_id: str, turn_id: str | None = "turn_1", end: str | None = "edit.applied", **more: Any
@@ -24,6 +24,7 @@ class Log:
             "operation": "edit",
             "before": "b",
             "after": "a",
+            "hunks": [],
         } | more
         self.add("edit.proposed", turn_id, **data)
         self.add("edit.applying", turn_id, **data)

@@ -17,13 +17,13 @@ from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Applied, DocumentEdit, EditorTraits
 from outrider.ports.text import Place
 from outrider.testing.editor.buffers import Buffer
-from outrider.workspace.change import Change, NotWritten, Written
-from outrider.workspace.diff import apply_hunks, text_hunks
-from outrider.workspace.documents import ContentChange, DocumentStore
-from outrider.workspace.editing import Editing
-from outrider.workspace.landing import Landing, before_the_end, places_of
-from outrider.workspace.overlay import Overlay
+from outrider.workspace.documents.documents import ContentChange, DocumentStore
+from outrider.workspace.documents.overlay import Overlay
+from outrider.workspace.edits.apply import Editing
+from outrider.workspace.edits.change import Change, NotWritten, Written
+from outrider.workspace.edits.verify import Landing, before_the_end, places_of
 from outrider.workspace.paths import Folder, Folders, Located
+from outrider.workspace.text.diff import apply_hunks, text_hunks
 
 TRAITS = EditorTraits(can_apply_edits=True, can_show_documents=True, settle_seconds=1.0, debounce_seconds=0.0)
 TYPED = re.compile(r"«line \d*»\n|«\d*»")
@@ -42,7 +42,7 @@ class Clock(SteppingClock):
 
 @dataclass
 class Plan:
-    """How an editor and its person behave, edit by edit; what is beyond the lists happens to no further edit."""
+    """How an editor and its user behave, edit by edit; what is beyond the lists happens to no further edit."""
 
     before: Sequence[Sequence[int]] = ()
     """Where somebody types just before an edit is applied, in per mille of the text."""
@@ -177,11 +177,11 @@ async def test_what_an_edit_swallowed_of_the_typing_comes_back(sends: str) -> No
 async def test_where_every_edit_goes_to_a_wrong_place_it_is_told_what_is_left() -> None:
     got = await outcome(TEXT, AFTER, Plan(before=[[0], [0], [0]]))
     assert isinstance(got.done, Written)
-    assert "at a wrong place" in got.done.stays
+    assert "at the wrong place" in got.done.stays
     assert got.done.after == got.text
     assert got.done.without is not None
     assert got.done.without == "«line 2»\n«line 1»\n«line 0»\n" + TEXT
-    assert [said.startswith("Outrider: untitled:U: the editor put") for said in got.editor.said] == [True]
+    assert [said.startswith("Outrider: untitled:U: the editor applied") for said in got.editor.said] == [True]
 
 
 async def test_what_cannot_be_known_is_never_built_upon() -> None:
@@ -201,7 +201,7 @@ async def test_typing_into_one_of_several_hunks_is_told_and_nothing_is_taken_out
     assert got.editor.edits == 1
     assert isinstance(got.done, Written)
     assert got.done.after == got.text
-    assert "does not show whether all of it" in got.done.stays
+    assert "it is not certain that all of it" in got.done.stays
     assert got.done.without == got.text.replace("def h", "def g").replace("return 20", "return 2")
 
 

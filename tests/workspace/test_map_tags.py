@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.workspace.repository_map import tags
-from outrider.workspace.repository_map.languages import TONGUES, tongue_of
-from outrider.workspace.repository_map.tags import NONE, Tagger
+from outrider.workspace.repository_map.tags import NONE, TONGUES, Tagger, tongue_of
 
 LANGUAGES = [
     (

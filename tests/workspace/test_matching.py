@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from outrider.workspace.matching.replacing import (
+from outrider.workspace.text.matching.replacing import (
     MatchProblem,
     Replaced,
     Replacement,
@@ -128,7 +128,7 @@ def test_indentation_that_no_rule_explains_is_a_miss() -> None:
 def test_a_line_that_stands_too_far_to_the_left_is_named() -> None:
     message = refused("a()\nb()\n", "    a()\n    b()\n", "  a()\n    b()\n")
     assert message == (
-        "old was found at line 1 with less indentation, and this line of new cannot be moved as far to the left: "
+        "old was found at line 1 with less indentation, and this line of new cannot be dedented as far: "
         "'  a()'"
     )
 
@@ -149,7 +149,7 @@ def test_all_of_a_layer_can_be_replaced() -> None:
 
 FUNCTION = """\
 def price(hours, day):
-    # What a person pays for the hours of one day, in Euro.
+    # What a user pays for the hours of one day, in Euro.
     base = tariff_of(day)
     return hours * base
 """
@@ -268,16 +268,14 @@ def test_one_that_does_not_fit_refuses_all() -> None:
 @pytest.mark.parametrize(
     ("wishes", "where"),
     [
-        ((("a", "x"), ("x", "y")), "edits[0] puts in at line 1"),
-        ((("b", "x"), ("a", "1\n2"), ("x\nc", "y")), "edits[0] puts in at line 3"),
-        ((("b\n", ""), ("a\nc", "y")), "edits[0] puts in at line 2"),
+        ((("a", "x"), ("x", "y")), "edits[0] inserts at line 1"),
+        ((("b", "x"), ("a", "1\n2"), ("x\nc", "y")), "edits[0] inserts at line 3"),
+        ((("b\n", ""), ("a\nc", "y")), "edits[0] inserts at line 2"),
     ],
 )
 def test_what_an_earlier_one_put_in_is_not_touched(wishes: tuple[tuple[str, str], ...], where: str) -> None:
     message = in_order("a\nb\nc\n", *wishes)
-    assert message.startswith(
-        f"edits[{len(wishes) - 1}]: old overlaps what {where}; make one edit of the two"
-    )
+    assert message.startswith(f"edits[{len(wishes) - 1}]: old overlaps what {where}; combine the two edits")
 
 
 # --- properties ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from outrider.ports.text import Snapshot
-from outrider.workspace.overlay import SIZE_LIMIT, Entry, Listing, ReadProblem
+from outrider.workspace.documents.overlay import SIZE_LIMIT, Entry, Listing, ReadProblem
 
 
 async def kind(desk: Any, name: str) -> str:

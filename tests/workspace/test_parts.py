@@ -1,9 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.workspace.documents import split_lines
-from outrider.workspace.encoding import NoText
-from outrider.workspace.parts import Part, part_of
+from outrider.workspace.text.encoding import NoText, Part, part_of
+from outrider.workspace.text.lines import split_lines
 
 TEXTS = st.lists(
     st.sampled_from(["a", "bcd", "é", "𝄞", "\n", "\r\n", "\r", "\u2028", "\x0c", "\x85"]), max_size=30

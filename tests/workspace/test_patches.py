@@ -1,14 +1,21 @@
 import difflib
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from outrider.workspace.diff import unified
-from outrider.workspace.matching.patches import FilePatch, PatchProblem, parse
-from outrider.workspace.matching.patching import Patched, Unfit, apply_hunks_of_patch
+from outrider.workspace.text.diff import unified
+from outrider.workspace.text.matching.patches import (
+    FilePatch,
+    Patched,
+    PatchProblem,
+    Unfit,
+    apply_hunks_of_patch,
+    parse,
+)
 
 TEXT = """\
 import os
@@ -68,6 +75,31 @@ def test_an_envelope_with_everything() -> None:
     assert deleted == FilePatch("delete", "gone.py")
 
 
+@pytest.mark.parametrize("margin", ["  ", "\t", " "])
+def test_white_space_around_the_marks_of_an_envelope_is_not_of_them(margin: str) -> None:
+    plain = [
+        "*** Begin Patch", "*** Update File: a", "*** Move to: b", "@@", " one", "-two", "+2", "*** End of File",
+        "*** Add File: c", "+new", "*** Delete File: d", "*** End Patch",
+    ]  # fmt: skip
+    padded = [f"{margin}{line} \t" if line.startswith("***") else line for line in plain]
+    assert parse("\n".join(padded)) == parse("\n".join(plain))
+    # Only where the first mark has it: else it is a line of a file that reads so.
+    alone = [
+        "*** Begin Patch",
+        "*** Update File: a",
+        "@@",
+        " *** End Patch",
+        "-two",
+        " *** Update File: b",
+        "*** End Patch",
+    ]
+    (file,) = files("\n".join(alone))
+    assert file.hunks[0].old == ["*** End Patch", "two", "*** Update File: b"]
+    last = ["*** Begin Patch", " *** Update File: a", "-two", f"{margin}*** End Patch "]
+    (file,) = files("\n".join(last))
+    assert (file.path, file.hunks[0].old) == ("a", ["two"])
+
+
 def test_a_move_needs_no_hunk() -> None:
     (moved,) = files("*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch")
     assert moved == FilePatch("update", "a", "b")
@@ -76,8 +108,8 @@ def test_a_move_needs_no_hunk() -> None:
 @pytest.mark.parametrize(
     ("patch", "says"),
     [
-        ("", "it holds no file: a patch begins with '*** Begin Patch'"),
-        ("hello", "it holds no file"),
+        ("", "it contains no file: a patch begins with '*** Begin Patch'"),
+        ("hello", "it contains no file"),
         ("*** Begin Patch\n*** Add File: a\n+x", "line 3 of the patch: it ends without '*** End Patch'"),
         (
             "*** Begin Patch\n*** Add File: a\nx\n*** End Patch",
@@ -85,9 +117,9 @@ def test_a_move_needs_no_hunk() -> None:
         ),
         ("*** Begin Patch\n*** Add File: \n*** End Patch", "line 2 of the patch: a path is missing"),
         ("*** Begin Patch\n*** Update File: a\n*** End Patch", "line 3 of the patch: a has no hunk"),
-        ("*** Begin Patch\n*** Rename File: a\n*** End Patch", "line 2 of the patch: here begins a file"),
-        ("*** Begin Patch\n*** End Patch\nmore", "line 3 of the patch: something follows"),
-        ("*** Begin Patch\n*** End Patch", "it holds no file"),
+        ("*** Begin Patch\n*** Rename File: a\n*** End Patch", "line 2 of the patch: a file must begin here"),
+        ("*** Begin Patch\n*** End Patch\nmore", "line 3 of the patch: there is text after"),
+        ("*** Begin Patch\n*** End Patch", "it contains no file"),
         (update("@@", " a"), "a hunk changes nothing"),
         (
             update("@@", "!a"),
@@ -139,8 +171,19 @@ def test_only_added_lines_need_a_place() -> None:
     assert patched(TEXT, update("@@ class B:", "+    x = 1")) == TEXT.replace(
         "class B:\n", "class B:\n    x = 1\n"
     )
-    assert unfit(TEXT, update("@@", "+a")) == (
-        "the hunk only adds lines, and has none around them that say where",
+    (file,) = files(update("@@", "+a", "+b"))
+    nowhere = apply_hunks_of_patch(TEXT, file.hunks)
+    assert isinstance(nowhere, Patched)
+    assert nowhere.text == f"{TEXT}a\nb\n"
+    assert nowhere.notes == (
+        "the hunk only adds lines and has no context: they were added at the end of the file.",
+    )
+    assert (
+        patched(TEXT, update("@@", "-import os", "+import re", "@@", "+a"))
+        == TEXT.replace("os", "re") + "a\n"
+    )
+    assert unfit(TEXT, update("@@ class C:", "+a")) == (
+        "the hunk only adds lines; add context lines that show where",
     )
     assert unfit(TEXT, update("@@ def run(self):", "+a"))[0].startswith(
         "the hunk fits below 2 places:\n     4\t"
@@ -169,7 +212,7 @@ def test_a_hunk_is_found_in_layers_and_says_so() -> None:
     done = apply_hunks_of_patch(text, file.hunks)
     assert isinstance(done, Patched)
     assert done.notes == (
-        "the hunk was found apart from its indentation, which the new text got too, at line 7.",
+        "the hunk was found apart from its indentation, which was applied to the new text too, at line 7.",
     )
     assert done.text.endswith(
         "    class B:\r\n    def run(self):\r\n        if self:\r\n            return 2\r\n"
@@ -367,3 +410,56 @@ def test_what_git_writes_is_read_as_git_reads_it(tmp_path: Path) -> None:
         done = apply_hunks_of_patch(run("show", f"HEAD:{old}"), parsed[old].hunks)
         assert done == Patched((tmp_path / new).read_text())
     assert apply_hunks_of_patch("a\nb", parsed["gone.txt"].hunks) == Patched("")
+
+
+NUMBERED = {
+    "plain": ("alpha {0}\nbeta {0}\ngamma {0}\n", "@@\n alpha {0}\n-beta {0}\n+delta {0}\n gamma {0}\n"),
+    "headers": (
+        "def f{0}():\n    x = 1\n    return x\n",
+        "@@ def f{0}():\n-    x = 1\n+    x = 2\n     return x\n",
+    ),
+    "insertions": ("def f{0}():\n    x = 1\n", "@@ def f{0}():\n+    y = 2\n"),
+    "indented": ("  alpha {0}\n  beta {0}\n", "@@\n alpha {0}\n-beta {0}\n+delta {0}\n"),
+    "nowhere": ("alpha {0}\nbeta {0}\n", "@@\n alpha {0}\n-no such line\n+delta {0}\n"),
+    "anywhere": ("a\nb\nc\n", "@@\n a\n-b\n+d\n c\n"),
+    "ends": ("a\n", " *** End Patch\n"),
+}
+
+
+@pytest.mark.usefixtures("young_heap")
+@pytest.mark.parametrize("kind", NUMBERED)
+def test_many_hunks_take_linear_time(kind: str) -> None:
+    line, hunk = NUMBERED[kind]
+
+    def seconds(count: int) -> float:
+        text = "".join(line.format(number) for number in range(count))
+        body = "@@\n+x\n" + "".join(hunk.format(number) for number in range(count))
+        begin = time.process_time()
+        files = parse(f"*** Begin Patch\n*** Update File: a\n{body}*** End Patch\n")
+        assert isinstance(files, list)
+        apply_hunks_of_patch(text, files[0].hunks)
+        return time.process_time() - begin
+
+    assert seconds(10_000) < 20 * max(seconds(1_000), 0.02)
+
+
+def test_of_many_hunks_that_do_not_fit_the_first_ones_are_named() -> None:
+    body = "".join(f"@@\n-nowhere {number}\n+x\n" for number in range(500))
+    files = parse(f"*** Begin Patch\n*** Update File: a\n{body}*** End Patch\n")
+    assert isinstance(files, list)
+    done = apply_hunks_of_patch("one\ntwo\n", files[0].hunks)
+    assert isinstance(done, Unfit)
+    assert done.reasons[0].startswith("hunk 1 was not found. The nearest lines now:")
+    assert done.reasons[19] == "hunk 20 was not found"
+    assert done.reasons[20:] == ("The 480 hunks after hunk 20 were not checked.",)
+
+
+def test_hunks_that_fit_at_too_many_places_together_are_refused() -> None:
+    """Each of them fits anywhere, in a text and a patch of one line over and over, of a length of its own."""
+    text = "a\n" * 200_000
+    body = "".join("@@\n" + " a\n" * length + "-a\n" for length in range(200, 400))
+    files = parse(f"*** Begin Patch\n*** Update File: a\n{body}*** End Patch\n")
+    assert isinstance(files, list)
+    done = apply_hunks_of_patch(text, files[0].hunks)
+    assert isinstance(done, Unfit)
+    assert any("too many places" in reason for reason in done.reasons)

@@ -44,7 +44,7 @@ def test_several_folders_are_named(make_desk: Callable[..., Any]) -> None:
     for text, candidates in (
         (
             "both.py",
-            "several of the workspace folders has it; say which one you mean: lib/both.py, web/both.py",
+            "several of the workspace folders have it; specify one: lib/both.py, web/both.py",
         ),
         ("nowhere.py", "app/nowhere.py, lib/nowhere.py, web/nowhere.py"),
     ):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.workspace.merge import merge
-from outrider.workspace.rebase import Clash, carried_over, clash
+from outrider.workspace.text.merge import merge
+from outrider.workspace.watch.read_state import Clash, carried_over, clash
 
 LINES = st.lists(st.sampled_from("abcde"), max_size=8).map(
     lambda lines: "".join(f"{line}\n" for line in lines)

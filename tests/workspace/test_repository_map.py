@@ -21,7 +21,7 @@ PROGRAM = "outrider.workspace.repository_map.child"
 
 @pytest.fixture
 async def make_map(desk, search_of, tmp_path):
-    """Makes maps of the desk; gives each with what it told the person."""
+    """Makes maps of the desk; gives each with what it told the user."""
     made = []
 
     def make(*, leaves_out=lambda path: path.endswith(".env.py"), env=None):
@@ -151,8 +151,8 @@ async def test_its_end_is_told_once_and_nobody_waits_for_it(number, desk, make_m
     maps.look_again()
     assert told == [
         (
-            f"The repository map cannot be drawn any more (its process ended by signal {number}); "
-            "everything else goes on without it."
+            f"The repository map is no longer available (its process ended by signal {number}); "
+            "everything else continues to work."
         )
     ]
 
@@ -202,8 +202,8 @@ from pathlib import Path
 from outrider.ports.clock import SystemClock
 from outrider.ports.maps import Focus
 from outrider.processes import Supervisor
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.overlay import Overlay
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.overlay import Overlay
 from outrider.workspace.paths import folders_of
 from outrider.workspace.repository_map.repository_map import RepositoryMap, Rooms
 from outrider.workspace.search import Search, find_ripgrep

@@ -5,10 +5,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.workspace.change import Change
-from outrider.workspace.diff import line_hunks, split_lines
+from outrider.workspace.edits.change import Change
+from outrider.workspace.edits.review import LineHunk, Review, ReviewProblem, fitted
 from outrider.workspace.paths import Located
-from outrider.workspace.review import LineHunk, Review, ReviewProblem, fitted
+from outrider.workspace.text.diff import line_hunks
+from outrider.workspace.text.lines import split_lines
 from outrider_protocol.events import ReviewedHunk
 
 PLACE = Located("a.txt", "file:///w/a.txt", Path("/w/a.txt"), Path("/w/a.txt"), inside=True, own=False)
@@ -105,7 +106,7 @@ def test_what_is_told_is_bounded():
     told = review.told()
     assert len(told) < 40_000
     assert told.count("- rejected: ") == len(hunks)
-    assert told.endswith("- they said: All of it.")
+    assert told.endswith("- the user said: All of it.")
 
 
 def test_an_empty_file_that_is_created_is_one_hunk():

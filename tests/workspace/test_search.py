@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from outrider.ports.clock import SystemClock
 from outrider.processes import SpawnProblem, Supervisor, collect
-from outrider.workspace.search import (
-    FindResult,
-    Match,
-    Search,
-    SearchProblem,
-    SearchResult,
-    find_ripgrep,
-)
+from outrider.workspace.search import FindResult, Match, Search, SearchProblem, SearchResult, find_ripgrep
 
 
 @pytest.fixture
@@ -309,7 +302,7 @@ async def test_a_line_of_millions_of_characters_hides_nothing_behind_it(desk: An
     found = await search.search("pin", None, None)
     assert isinstance(found, SearchResult)
     far, near, last = found.matches
-    assert far == Match("a/far.txt", 1, "[a very long line, which matches at its byte 9000001]")
+    assert far == Match("a/far.txt", 1, "[a very long line, which matches at byte 9000001]")
     assert (near.path, near.line, "pin" in near.text, len(near.text) < 500) == ("a/near.txt", 1, True, True)
     assert (last, found.truncated) == (Match("a/near.txt", 3, "pin"), False)
 

@@ -1,13 +1,13 @@
 """What the model has seen, folded from events."""
 
-from outrider.ports.events import LoggedEvent
-from outrider.workspace.seen import Seen, Sight
+from outrider.ports.events import from_old_log
+from outrider.workspace.watch.read_state import Seen, Sight
 
 
 def folded(*events):
     seen = Seen()
     for number, (kind, data) in enumerate(events, start=1):
-        seen.apply(LoggedEvent(number, "", "ses_1", "turn_1", kind, data))
+        seen.apply(from_old_log(number, "", "ses_1", "turn_1", kind, data))
     return seen
 
 

@@ -2,14 +2,17 @@
 
 import os
 import time
+from datetime import UTC, datetime
 
 import pytest
 
-from outrider.ports.clock import SystemClock
+from outrider.ports.clock import SteppingClock, SystemClock
 from outrider.ports.model import content_hash
-from outrider.workspace import marks, overlay, sightings
-from outrider.workspace.marks import mark_of
-from outrider.workspace.sightings import Sightings
+from outrider.workspace.disk import file_stat
+from outrider.workspace.disk.file_stat import mark_of
+from outrider.workspace.documents import overlay
+from outrider.workspace.watch import staleness
+from outrider.workspace.watch.staleness import Sightings
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def digest(text):
 def aged(path, monkeypatch):
     """Let the file look as if it had been written long ago."""
     now = time.time_ns
-    monkeypatch.setattr(marks.time, "time_ns", lambda: now() + 60_000_000_000)
+    monkeypatch.setattr(file_stat.time, "time_ns", lambda: now() + 60_000_000_000)
     return path
 
 
@@ -47,6 +50,22 @@ async def test_a_text_is_not_read_again_while_its_mark_stands(desk, looking, mon
     await looking.moved({"a.py": digest("a\n")})
     monkeypatch.setattr(overlay.Overlay, "read", None)
     assert await looking.moved({"a.py": digest("a\n")}) == []
+
+
+async def test_in_quick_succession_only_the_newest_files_are_compared_again(desk, monkeypatch):
+    clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
+    looking = Sightings(desk.folders, desk.overlay, desk.documents, clock)
+    paths = [f"{number:02}.py" for number in range(staleness.NEWEST_FILES + 1)]
+    for path in paths:
+        aged(desk.write(path, "a\n"), monkeypatch)
+    expected = {path: digest("a\n") for path in paths}
+    for _ in range(2):  # the second look compares what the first one read
+        assert await looking.moved(expected) == []
+    desk.write(paths[0], "b\n")
+    desk.write(paths[1], "c\n")
+    assert [one.path for one in await looking.moved(expected)] == [paths[1]]
+    clock.advance(staleness.FRESH_SECONDS)
+    assert [one.path for one in await looking.moved(expected)] == paths[:2]
 
 
 async def test_a_write_in_the_same_moment_is_found(desk, looking):
@@ -106,7 +125,7 @@ async def test_a_look_is_bounded(desk, looking):
     for number in range(30):
         desk.write(f"{number}.py", "new\n")
     expected = {f"{number}.py": digest("old\n") for number in range(30)}
-    assert len(await looking.moved(expected)) == sightings.MOST_CHANGED
+    assert len(await looking.moved(expected)) == staleness.MOST_CHANGED
 
 
 async def test_a_look_at_fifty_files_that_did_not_change_costs_little(desk, looking, monkeypatch):

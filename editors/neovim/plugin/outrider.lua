@@ -34,6 +34,7 @@ for _, name in ipairs({
   'allow',
   'reject',
   'cancel',
+  'retry',
   'undo',
   'redo',
   'changes',

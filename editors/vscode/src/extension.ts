@@ -10,7 +10,7 @@ import { messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
-import { BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
+import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
 import type { House } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
@@ -54,9 +54,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const view = new SessionView(context.extensionUri, now, (message) => {
     tell(log, receive(house, message));
   });
-  const answers: Answers = new Answers(book, reviews, own, proposals, () => view.sight);
+  const answers: Answers = new Answers(book, reviews, own, proposals, () => view.sight, log);
   const status = new StatusBar();
   const befores = new Befores();
+  let attempt: NodeJS.Timeout | undefined;
   const seenTurns = new Set<string>();
   const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys, update };
   connection = own;
@@ -66,10 +67,10 @@ export function activate(context: vscode.ExtensionContext): void {
   }
 
   function changed(session: SessionState): void {
-    const turnId = session.running?.turnId;
+    const turnId = session.runningHere?.turnId;
     if (turnId !== undefined && !seenTurns.has(turnId)) {
       seenTurns.add(turnId);
-      // What a code action begins is shown as well, unless something else runs there. What waited was left by the person.
+      // What a code action begins is shown as well, unless something else runs there. What waited was left by the user.
       if (book.current?.runningHere === undefined && !session.queued.has(turnId)) book.select(session.sessionId);
     }
     if (book.current === session && session.sessionId !== context.workspaceState.get(LAST_SESSION)) {
@@ -85,10 +86,15 @@ export function activate(context: vscode.ExtensionContext): void {
   function update(): void {
     view.update();
     status.update(own.state, book.running ?? book.current, nextTurn(house), answers.open);
+    const retries = book.all.flatMap((session) => session.retrying(Date.now())?.at ?? []);
     const keys = {
       waiting: answers.open.length > 0,
       running: book.running !== undefined,
+      retrying: retries.length > 0,
     };
+    clearTimeout(attempt);
+    // The command is disabled when the time has passed, also where no event comes then.
+    if (retries.length > 0) attempt = setTimeout(update, Math.max(0, Math.min(...retries) - Date.now()) + 1);
     for (const [key, value] of Object.entries(keys)) setContext(`outrider.${key}`, value);
   }
 
@@ -97,19 +103,21 @@ export function activate(context: vscode.ExtensionContext): void {
     book.restart();
     answers.restart();
     const cutOff = new Set(
-      book.all.filter((session) => session.running !== undefined).map(({ sessionId }) => sessionId),
+      book.all.filter((session) => session.runningHere !== undefined).map(({ sessionId }) => sessionId),
     );
+    const { sessions } = await own.execute("outrider.sessions", {});
+    // Only now: the user may have begun a new session meanwhile.
     const last = context.workspaceState.get<string>(LAST_SESSION);
-    const { sessions } = last === undefined ? { sessions: [] } : await own.execute("outrider.sessions", {});
     const known = sessions.find(({ sessionId }) => sessionId === last);
     if (known !== undefined) {
       book.select(known.sessionId);
       await book.load(known.sessionId);
       // Only its log says that a turn was cut off.
-      if (book.current?.running !== undefined) cutOff.add(known.sessionId);
+      if (book.get(known.sessionId)?.running !== undefined) cutOff.add(known.sessionId);
     }
     // The server of a window that was just loaded anew may not have ended yet; nothing else has to wait for that.
     for (const sessionId of cutOff) tell(log, resumeSession(house, sessionId, ENDING_MILLISECONDS));
+    tell(log, callAll(book, own, cutOff));
   }
 
   const tables = [
@@ -196,6 +204,19 @@ async function receive(house: House, message: FromView): Promise<void> {
       break;
     default:
       break;
+  }
+}
+
+/** Have the other sessions that wait call as well. An answer opens one, and until then any other program may do so. */
+async function callAll(book: SessionBook, own: Connection, resumed: ReadonlySet<string>): Promise<void> {
+  for (const until = Date.now() + ENDING_MILLISECONDS; ;) {
+    const { sessions } = await own.execute("outrider.sessions", {});
+    const waiting = sessions.filter(({ sessionId, state }) => state === "parked" && !resumed.has(sessionId));
+    const here = waiting.filter(({ elsewhere }) => elsewhere !== true);
+    await Promise.all(here.map(({ sessionId }) => book.wait(sessionId)));
+    // What another program asks is answered there; but that may be the server of before, which has not ended yet.
+    if (here.length === waiting.length || Date.now() >= until) return;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
   }
 }
 

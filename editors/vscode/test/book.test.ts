@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { SessionBook } from "../src/core/book.js";
+import { frameOf } from "../src/core/messages.js";
+import { Reviews } from "../src/core/review.js";
 import type { SessionState } from "../src/core/session.js";
 import type { Event } from "../src/protocol/types.js";
 import { Log, requested } from "./events.js";
@@ -72,6 +74,30 @@ test("what runs is found where something else is looked at, and that of the sess
   assert.equal(running(), "ses_1");
   for (const id of ["ses_1", "ses_2"]) book.lookOn(id, "elsewhere");
   assert.equal(running(), undefined);
+});
+
+test("a session that waits calls without being run here, until somebody has opened it", async () => {
+  const log = new Log().asking();
+  const { book } = bookOver(log.events);
+  await book.wait("ses_1");
+  const session = book.get("ses_1");
+  assert.ok(session);
+  assert.deepEqual([...session.open.keys()].length, 1);
+  assert.deepEqual(
+    [session.runningHere, book.running, session.isAtWork, book.current],
+    [undefined, undefined, false, undefined],
+  );
+  const now = frameOf(
+    "running",
+    session,
+    { model: "", permissionMode: undefined },
+    new Reviews(undefined, () => undefined),
+  );
+  assert.deepEqual([now.running, now.away, now.open.length], [false, undefined, 1]);
+  book.onEvent(log.add("turn.resumed", { id: "o" }, "turn_1"));
+  assert.equal(book.running, session);
+  await book.wait("ses_1");
+  assert.equal(book.running, session, "what runs here is not only waited for");
 });
 
 test("what waited for the server of before is not taken up again", async () => {

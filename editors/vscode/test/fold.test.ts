@@ -59,8 +59,8 @@ test("what happens beside the steps has a line each, as serious as it is", () =>
     "warning: The model gave no answer: no route",
     "info: Asked a/b again: rate limit.",
     "warning: Went on with c/d in place of a/b.",
-    "info: a/b writes calls that were not read: its calls are text.",
-    "info: a/b takes no tools: its calls are text.",
+    "info: a/b wrote tool calls that were not recognised: its calls are text.",
+    "info: a/b does not support tools: its calls are text.",
     "info: You said: in coins",
     "info: Older messages were replaced by a summary.",
     "warning: The budget steps is spent.",
@@ -194,7 +194,7 @@ test("a question is open with its options until it is answered, and the result o
   assert.deepEqual(live.notes, ["info: You answered: Euro"]);
 });
 
-test("an answer of the person is told with their words, and what holds for the session is kept", () => {
+test("an answer of the user is told with their words, and what holds for the session is kept", () => {
   const answer = { id: "open_1", callId: "c1" } as const;
   const said = (data: Omit<EventData["approval.resolved"], "id" | "callId">): [string[], readonly string[]] => {
     const live = new Live().asking().take("approval.resolved", { ...answer, ...data });

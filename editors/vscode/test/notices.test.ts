@@ -28,7 +28,7 @@ test("a completion that is in sight needs no message, everything else is said", 
 });
 
 test("the server begins so what it says of a turn that completed", () => {
-  const reporter = readFileSync("../../server/outrider/lsp/reporter.py", "utf8");
+  const reporter = readFileSync("../../server/outrider/lsp/features/progress_reporter.py", "utf8");
   const [before, after] = COMPLETED.split("completed");
   assert.ok(reporter.includes(`f"${before ?? ""}{data['outcome'].replace('_', ' ')}${after ?? ""}`));
 });

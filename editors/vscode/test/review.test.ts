@@ -64,7 +64,7 @@ test("a decision can be changed until all are made", () => {
   assert.deepEqual(reviews.answer(edit), { id: "open_1", decision: "allow_once" });
 });
 
-test("a hunk that is rewritten is taken with the text of the person, unless it is left out", () => {
+test("a hunk that is rewritten is taken with the text of the user, unless it is left out", () => {
   const [edit, reviews] = [item(EDIT), new Reviews()];
   assert.equal(reviews.rewrite(edit, hunk(edit, "chg_1#1"), "mine\n"), true);
   assert.equal(reviews.rewrite(edit, hunk(edit, "chg_1#1"), "mine\n"), false);

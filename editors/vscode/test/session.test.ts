@@ -237,7 +237,7 @@ test("a log of 100 000 events is folded quickly", () => {
   assert.ok(performance.now() - began < 5000);
 });
 
-test("what the person left out, what runs in the background and what went otherwise has a line", () => {
+test("what the user left out, what runs in the background and what went otherwise has a line", () => {
   const log = new Log().asking();
   const review = [{ id: "chg_1#1", decision: "reject" as const, reason: "Not in this file." }];
   log.add(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Arrival, COMING_MILLISECONDS, pointSoon } from "../src/core/sight.js";
 
-/** A person, a view, a clock, and an item that may have to be pointed at. */
+/** A user, a view, a clock, and an item that may have to be pointed at. */
 class Bed {
   isVisible = false;
   isOpen = true;

@@ -4,7 +4,6 @@ import { test } from "node:test";
 
 import { parse } from "../src/core/markdown.js";
 import { frameOf } from "../src/core/messages.js";
-import { type Said, configuration, initializationOptions } from "../src/core/settings.js";
 import { locate } from "../src/core/paths.js";
 import { Reviews } from "../src/core/review.js";
 import { SessionState } from "../src/core/session.js";
@@ -16,6 +15,8 @@ import {
   ALWAYS_EVERYWHERE,
   ALWAYS_HERE,
   REJECT,
+  PUT_BACK,
+  KEEP,
   RUN_OUTSIDE,
   SAVE_AND_CONTINUE,
   decisionOf,
@@ -33,7 +34,17 @@ function asking(): SessionState {
 
 test("the titles are those of the protocol", () => {
   const protocol = readFileSync("../../protocol/outrider_protocol/__init__.py", "utf8");
-  const titles = [ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, ALWAYS_HERE, ALWAYS_EVERYWHERE, REJECT, RUN_OUTSIDE];
+  const titles = [
+    ALLOW_ONCE,
+    ALLOW_SESSION,
+    ALWAYS_ALLOW,
+    ALWAYS_HERE,
+    ALWAYS_EVERYWHERE,
+    REJECT,
+    RUN_OUTSIDE,
+    PUT_BACK,
+    KEEP,
+  ];
   for (const title of [...titles, SAVE_AND_CONTINUE]) assert.ok(protocol.includes(`"${title}"`), title);
   assert.equal(decisionOf(ALLOW_ONCE), "allow_once");
   assert.equal(decisionOf(ALWAYS_ALLOW), "allow_always");
@@ -60,27 +71,6 @@ test("the ids of the extension's commands are none of the server's", () => {
     own.filter((command) => command in schema.commands),
     [],
   );
-});
-
-test("a workspace can set what it can narrow and nothing else, and what the person sets reaches the server", () => {
-  const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
-    contributes: { configuration: { properties: Record<string, { scope: string }> } };
-  };
-  const settings = Object.entries(contributes.configuration.properties).map(([name, { scope }]) => ({
-    key: name.replace("outrider.", ""),
-    scope,
-  }));
-  const keys = (...scopes: string[]): string[] =>
-    settings.filter(({ scope }) => scopes.includes(scope)).map(({ key }) => key);
-  assert.deepEqual(keys("window").sort(), ["codeLens", "limits", "model", "permissionMode", "sandbox"]);
-  assert.deepEqual(keys("application"), ["messages"]);
-  assert.equal(keys("machine").length, settings.length - 6);
-  const inspect = (key: string): Said => ({ global: `own ${key}`, workspace: "of the repository" });
-  const { events, trusted, extensions, ...given } = initializationOptions(inspect, true);
-  const ours = keys("window", "machine").filter((key) => !key.startsWith("server."));
-  assert.deepEqual(given, Object.fromEntries(ours.map((key) => [key, `own ${key}`])));
-  assert.deepEqual([events, trusted, extensions.length], [true, true, 3]);
-  assert.deepEqual(Object.keys(configuration(inspect, undefined)).sort(), keys("window").sort());
 });
 
 test("paths are found in one folder, in several, absolute and without a file", () => {

@@ -47,7 +47,14 @@ test("the view gets as much of a long detail as is looked at there", () => {
 
 test("of a text that is still coming the view gets the end, and at last the whole", () => {
   const text = "line\n".repeat(10_000);
-  const entry = { kind: "answer", key: "answer:m", text, reasoning: "", done: false } as const;
+  const entry = {
+    kind: "answer",
+    key: "answer:m",
+    text,
+    reasoning: "",
+    cut: { text: 0, reasoning: 0 },
+    done: false,
+  } as const;
   const live = shownEntry(entry);
   assert.ok(live.kind === "answer");
   assert.match(live.text, /^\(42000 characters before\)/);

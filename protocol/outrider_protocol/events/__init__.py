@@ -19,6 +19,7 @@ from outrider_protocol.events.context import (
     TrimmedPart,
 )
 from outrider_protocol.events.edits import (
+    ChangeEvent,
     Conflict,
     EditApplied,
     EditApplying,
@@ -44,12 +45,14 @@ from outrider_protocol.events.edits import (
     WorkspaceSaved,
     WorkspaceTouched,
 )
-from outrider_protocol.events.jobs import JobFinished, JobStarted, JobStatus
+from outrider_protocol.events.jobs import JobFinished, JobStarted, JobStatus, SandboxAbsent
 from outrider_protocol.events.model import (
+    AddedMessages,
     FailedAttempt,
     Latency,
     ModelFailed,
     ModelFellBack,
+    ModelLimited,
     ModelRequested,
     ModelReset,
     ModelResponded,
@@ -107,9 +110,11 @@ from outrider_protocol.events.turn import (
 __all__ = [
     "EVENTS",
     "EVENT_TYPES",
+    "AddedMessages",
     "ApprovalRequested",
     "ApprovalResolved",
     "BudgetExhausted",
+    "ChangeEvent",
     "Conflict",
     "Context",
     "ContextCompacted",
@@ -138,6 +143,7 @@ __all__ = [
     "Mode",
     "ModelFailed",
     "ModelFellBack",
+    "ModelLimited",
     "ModelRequested",
     "ModelReset",
     "ModelResponded",
@@ -161,6 +167,7 @@ __all__ = [
     "ReviewedHunk",
     "RouteCandidate",
     "RulePattern",
+    "SandboxAbsent",
     "Scope",
     "Secret",
     "Selection",
@@ -206,11 +213,11 @@ EVENTS: tuple[type[EventData], ...] = (
     SessionStarted, SessionRestored, SessionTitled, SessionForked, SessionClosed,
     TurnQueued, TurnStarted, TurnPhase, TurnParked, TurnResumed, TurnFinished, SettingsChanged,
     ModelRequested, ModelResponded, ModelFailed, ModelReset, ModelRetried, ModelFellBack, ModelRouted,
-    ModelSwitched,
+    ModelSwitched, ModelLimited,
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceRenamed, WorkspaceSaved, JobStarted, JobFinished,
+    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceRenamed, WorkspaceSaved, SandboxAbsent, JobStarted, JobFinished,
     PlanUpdated, InstructionsFound, MapDrawn, ContextCompacted, ContextPruned, ContextTrimmed, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

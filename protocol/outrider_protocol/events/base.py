@@ -1,6 +1,7 @@
 """What every event is."""
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from outrider_protocol.wire import Wire
 
@@ -9,11 +10,11 @@ class Secret(Wire):
     """A secret that is replaced by a placeholder."""
 
     name: str
-    """What stands in its placeholder: `1` in `[secret 1]`; of one of several lines `1.2`."""
+    """What is in its placeholder: `1` in `[secret 1]`; for a line of a longer one `1.2`."""
     kind: str
-    """What it was known by: `token`, `password`, …"""
+    """What it was recognised by: `token`, `password`, …"""
     mark: str
-    """A hash of it, with a key that stays on the machine: the same secret has the same number after a restart."""
+    """A keyed hash; the key stays on the machine."""
 
 
 class EventData(Wire):
@@ -21,4 +22,11 @@ class EventData(Wire):
 
     TYPE: ClassVar[str]
     secrets: list[Secret] | None = None
-    """Those that got their number since the event before; absent where none did."""
+    """Secrets that got their number since the event before. They occur in it, in a frame, or in what the model was
+    sent."""
+
+    @classmethod
+    def shared(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What the data of another event says of the fields that this class has, too; the secrets are that event's own."""
+        fields = {field.serialization_alias or name for name, field in cls.model_fields.items()} - {"secrets"}
+        return {key: value for key, value in data.items() if key in fields}

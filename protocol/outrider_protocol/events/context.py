@@ -12,7 +12,9 @@ class PlanItem(Wire):
     """One point of the plan."""
 
     text: str = Field(min_length=1)
+    """What is to be done."""
     status: Literal["pending", "in_progress", "done"] = "pending"
+    """How far it is."""
 
 
 class PlanUpdated(EventData):
@@ -20,15 +22,17 @@ class PlanUpdated(EventData):
 
     TYPE = "plan.updated"
     items: list[PlanItem]
+    """The whole plan."""
 
 
 class InstructionsFound(EventData):
-    """A folder that the model came to has instructions of its own."""
+    """A folder that the model reached has instructions of its own."""
 
     TYPE = "instructions.found"
     path: str
+    """The file."""
     told: str
-    """What the model is told of it with the next request."""
+    """What the model gets with its next request."""
 
 
 class MapDrawn(EventData):
@@ -36,7 +40,7 @@ class MapDrawn(EventData):
 
     TYPE = "map.drawn"
     told: str
-    """What the model is told with the next request."""
+    """What the model gets with its next request."""
 
 
 class ContextCompacted(EventData):
@@ -46,51 +50,64 @@ class ContextCompacted(EventData):
     before: int
     """About how many tokens the request had."""
     after: int
+    """About how many it has now."""
     reason: str
     """`full`: the window is nearly full; `overflow`: the provider found the request too long."""
     by: Literal["model", "house"] | None = None
-    """Who wrote the summary: the model, or the server, because no answer of the model could be used."""
+    """Who wrote the summary: the model, or the server (`house`) if the model gave none."""
     messages: list[str] | None = None
-    """Content hashes of the messages as they are now, in order; absent in logs of old."""
+    """Content hashes of all messages as they are now; absent in old logs."""
     context_window: int | None = None
-    """Tokens that the model can take, as it was reckoned with."""
+    """Tokens of a request and its answer."""
 
 
 class ContextPruned(EventData):
-    """Older tool output was left out."""
+    """Older tool output was replaced or cut."""
 
     TYPE = "context.pruned"
     call_ids: list[str]
+    """The calls whose output it was."""
     reason: str
     """As in `context.compacted`."""
     before: int | None = None
+    """As in `context.compacted`."""
     after: int | None = None
+    """As in `context.compacted`."""
     messages: list[str] | None = None
+    """As in `context.compacted`."""
     context_window: int | None = None
+    """As in `context.compacted`."""
 
 
 class TrimmedPart(Wire):
     """A part of the first messages that was left out or cut."""
 
     kind: str
-    """`instructions`, `open`, `selection`, `diagnostics`."""
+    """`instructions`, `open`, `selection`, `diagnostics` or `image`."""
     name: str | None = None
+    """Which one of its kind."""
     left: int
     """Characters of it that are left."""
 
 
 class ContextTrimmed(EventData):
-    """Parts of the system message and of the task were left out, because the rest alone does not fit."""
+    """Parts of the first messages were left out, because the rest alone does not fit."""
 
     TYPE = "context.trimmed"
     parts: list[TrimmedPart]
+    """What was left out or cut."""
     reason: str
+    """As in `context.compacted`."""
     before: int
+    """As in `context.compacted`."""
     after: int
+    """As in `context.compacted`."""
     given: list[str]
-    """Content hashes of the messages that were changed, as they were."""
+    """Content hashes of the changed messages, as they were."""
     messages: list[str]
+    """As in `context.compacted`."""
     context_window: int
+    """As in `context.compacted`."""
 
 
 class BudgetExhausted(EventData):
@@ -98,27 +115,34 @@ class BudgetExhausted(EventData):
 
     TYPE = "budget.exhausted"
     limit: str
-    """The setting, such as `limits.steps`; `contextWindow` where a request is too long whatever is left out."""
+    """The setting, such as `limits.steps`, or `contextWindow` if a request cannot be made short enough."""
     allowed: float
+    """What was allowed."""
     used: float
+    """What was used."""
     messages: list[str] | None = None
-    """Of `contextWindow`: content hashes of the messages that do not fit; absent in logs of old."""
+    """For `contextWindow`: content hashes of the messages that do not fit."""
     context_window: int | None = None
-    """Of `contextWindow`: tokens that the model can take."""
+    """For `contextWindow`: tokens of a request and its answer."""
 
 
 class SteeringReceived(EventData):
-    """A text for the running turn: queued, or taken back before the model saw it."""
+    """A text for the running turn: queued, or withdrawn before the model had it."""
 
     TYPE = "steering.received"
     pending_id: str
+    """Its id."""
     text: str
+    """The text."""
     state: Literal["queued", "removed"] = "queued"
+    """`removed`: withdrawn before the model had it."""
 
 
 class ErrorRaised(EventData):
-    """Something went wrong that the person should know of."""
+    """Something went wrong that the user should know."""
 
     TYPE = "error"
     code: str
+    """What kind of error."""
     message: str
+    """It in words."""

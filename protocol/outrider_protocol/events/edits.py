@@ -18,47 +18,51 @@ UndoScope = Literal["hunk", "step", "turn", "session"]
 
 
 class WireHunk(Wire):
-    """One changed stretch of a text: whole lines, `line` being the first one in the text before, from 1."""
+    """One changed stretch of a text, in whole lines."""
 
     line: int
+    """The first line in the text before, from 1."""
     removed: str
+    """The lines removed."""
     added: str
+    """The lines added."""
 
 
 class GoingFolder(Wire):
-    """A folder that goes with its last file."""
+    """A folder that is deleted with its last file."""
 
     path: str
-    """Its path in the one that goes, which is `.`."""
+    """Its path within the deleted folder, which is `.`."""
     mode: FileMode
     """Its permission bits, in octal."""
 
 
 class EditEvent(EventData):
-    """What all edit events say: which change, by which call, to which path."""
+    """The keys of every `edit.*` event."""
 
     change_id: str
     call_id: str | None = None
     path: str
     operation: Operation = "edit"
+    """What is done."""
     to: str | None = None
     """The new path of a rename."""
     hunks: list[WireHunk]
+    """The changed lines."""
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
-    """How the file holds its text, where that is not UTF-8; absent in logs of old for an edit."""
+    """The file's encoding if it is not UTF-8."""
     mode: FileMode | None = None
-    """Permission bits, in octal, of the file that is deleted or comes back, where they are not those of any new file; of
-    an edit those that it puts back."""
+    """Permission bits, in octal, of a created or deleted file if they are not the usual ones; for an edit those it
+    restores."""
     kept_mode: FileMode | None = None
-    """Permission bits, in octal, that an edited file keeps, where they are not those of any new file: it is made again
-    with them if somebody deletes it and the edit is taken back."""
+    """Permission bits, in octal, that an edited file keeps, if they are not the usual ones: needed if the file is
+    deleted and the edit undone."""
     hidden: list[Literal["bom", "crlf"]] | None = None
-    """What the file has and the open document, whose text counts here, does not show: a byte order mark, line ends with a
-    carriage return."""
+    """What the file has and its open document does not show: a byte order mark, CRLF."""
     folder: str | None = None
-    """The folder that goes with the file, which is its last one."""
+    """The folder that is deleted with its last file."""
     folders: list[GoingFolder] | None = None
-    """That folder and those in it, which come back with it."""
+    """That folder and those in it; undo restores them."""
 
 
 class EditProposed(EditEvent):
@@ -66,46 +70,50 @@ class EditProposed(EditEvent):
 
     TYPE = "edit.proposed"
     before: str | None = None
-    """Content hash of the text it was worked out for; absent where there is no file."""
+    """Content hash of the text it is for; absent if there is no file."""
     after: str | None = None
-    """Content hash of the text it would leave; absent where it would leave no file."""
+    """Content hash of the text it would leave; absent if none."""
 
 
-class EditApplying(EditEvent):
-    """A change is about to be written. It is on disk before the change is."""
+class ChangeEvent(EditEvent):
+    """The keys of changes that were begun or made."""
+
+    before: str | None = None
+    """Content hash of the text before; absent if there was no file."""
+    after: str | None = None
+    """Content hash of the text after; absent if the file is deleted."""
+    undoes: str | None = None
+    """The change that this one undoes."""
+    undoes_hunks: list[int] | None = None
+    """Which hunks of the first change, from 1; absent: all."""
+
+
+class EditApplying(ChangeEvent):
+    """A change is about to be written.
+
+    This is on disk before the change is. An undo may begin edits of several files before the first has ended.
+    """
 
     TYPE = "edit.applying"
-    before: str | None = None
-    """Content hash of the text before; absent where the file did not exist."""
-    after: str | None = None
-    """Content hash of the text after; absent where the file is deleted."""
-    undoes: str | None = None
-    """The change that this one takes back."""
-    undoes_hunks: list[int] | None = None
-    """Which of its hunks, as the first change counts them, from 1; absent: all."""
     place: str | None = None
-    """The real path of the file, where `path` in the session's folders does not tell it: a link leads there, or the
-    folders are others by now. An undo changes no other file."""
+    """The real path, if `path` does not tell it: a link leads there, or the session's folders have changed. An undo
+    changes no other file."""
     to_place: str | None = None
-    """The same of `to`."""
+    """The same for `to`."""
     besides: list[str] | None = None
-    """What a file that is deleted has besides its text and its permission bits, and would not come back with: the names
-    of its extended attributes, `setuid`, `setgid`, `sticky`."""
+    """What a deleted file loses even if restored: extended attributes, `setuid`, `setgid`, `sticky`."""
 
 
-class EditApplied(EditEvent):
+class EditApplied(ChangeEvent):
     """A change is in place, verified by its text."""
 
     TYPE = "edit.applied"
-    before: str | None = None
-    after: str | None = None
-    undoes: str | None = None
-    undoes_hunks: list[int] | None = None
     where: Literal["buffer", "disk"]
+    """In the open buffer or on disk."""
     made_folder: str | None = None
-    """The topmost folder that was made for the file; an undo takes it away again, if nothing else came into it."""
+    """The topmost folder made for the file; an undo deletes it if it is empty."""
     stays: str | None = None
-    """Why it is not what was planned, but a part of that, or at a wrong place."""
+    """Why only a part of it is in place, or at a wrong place."""
 
 
 class EditRejected(EditEvent):
@@ -113,61 +121,70 @@ class EditRejected(EditEvent):
 
     TYPE = "edit.rejected"
     reason: str
+    """Why."""
 
 
-class EditMerged(EditEvent):
-    """A change was put into a text that had moved meanwhile; `after` is what is there now."""
+class EditMerged(ChangeEvent):
+    """It is in place together with what others wrote meanwhile; `after` is the text now.
+
+    If the file was deleted or renamed, their text may be left unsaved in its document.
+    """
 
     TYPE = "edit.merged"
-    before: str | None = None
-    after: str | None = None
-    undoes: str | None = None
-    undoes_hunks: list[int] | None = None
 
 
 class UndoRequested(EventData):
-    """The person takes changes back, or brings them back; what comes of it follows as `edit.*` events."""
+    """Changes are undone or redone; `edit.*` events follow. It belongs to no turn."""
 
     TYPE = "undo.requested"
     redo: bool = False
+    """Whether they are redone."""
     scope: UndoScope
+    """How much."""
     id: str | None = None
+    """What of that scope; absent: the latest."""
 
 
 class UndoAsked(EventData):
-    """The person was asked about a place that somebody changed since."""
+    """The user was asked about a place that others changed since."""
 
     TYPE = "undo.asked"
     id: str
     """The hunk."""
     path: str
     line: int
+    """Where it is."""
     choice: str | None = None
-    """The title that was chosen; absent where there was no answer, and the place is left as it is."""
+    """The title chosen; absent without an answer, and the place is left."""
 
 
 class UndonePath(Wire):
-    """What was taken back in one file."""
+    """What was undone or redone in one file."""
 
     path: str
     hunks: int
+    """How many hunks."""
 
 
 class Conflict(Wire):
-    """What was left as it is, because somebody changed the same place since."""
+    """What was left because others changed the same place since."""
 
     path: str
     line: int
+    """The place, from 1."""
     reason: str
+    """What stood against it."""
     id: str | None = None
     """The hunk."""
 
 
 class NotUndoable(Wire):
-    """What cannot be taken back, and why."""
+    """What cannot be undone."""
 
     what: str
+    """A file, a command or a job."""
     reason: str
+    """Why not."""
 
 
 class UndoFinished(EventData):
@@ -175,103 +192,112 @@ class UndoFinished(EventData):
 
     TYPE = "undo.finished"
     undone: list[UndonePath]
+    """What was changed."""
     conflicts: list[Conflict]
+    """What was left because it was changed afterwards."""
     not_undoable: list[NotUndoable]
+    """What cannot be undone."""
 
 
 class WorkspaceChanged(EventData):
-    """A file that the session knows was changed by someone else: the person, a formatter, a command."""
+    """A file that the session knows was changed by others: the user, a formatter, a command."""
 
     TYPE = "workspace.changed"
     path: str
     hunks: list[WireHunk]
-    """Empty where there is no text to compare, or too much of it."""
+    """Empty if there is no text to compare, or too much of it."""
     before: str | None = None
-    """Content hash of the text before; absent where there was none."""
+    """Content hash of the text before; absent if there was none."""
     after: str | None = None
-    """Content hash of the text now; absent where there is none: the file is gone, or cannot be read as text."""
+    """Content hash of the text now; absent if the file is gone or is not text."""
     by: Literal["editor", "disk", "command", "undo"] | None = None
-    """Where it came from; absent in logs of old."""
+    """Where it came from; absent in old logs."""
     change_id: str | None = None
-    """By a command: the change that an undo takes back."""
+    """By a command: the change to undo."""
     call_id: str | None = None
     """By a command: the call."""
     encoding: Literal["utf-16-le", "utf-16-be"] | None = None
-    """By a command: how the file held its text; absent for UTF-8."""
+    """By a command: the encoding of the text; absent for UTF-8."""
     mode: FileMode | None = None
-    """By a command: the permission bits, in octal, of a file that it deleted, where they were not those of any new file,
-    or of one that has others now."""
+    """By a command: the permission bits before, if the file was deleted and they were special, or if they changed."""
     mode_after: FileMode | None = None
-    """By a command: the permission bits that the file has now, where it changed them."""
+    """By a command: the permission bits now, if they changed."""
     folder: str | None = None
-    """By a command: the topmost folder that went with the file."""
+    """By a command: the topmost folder that was deleted with the file."""
     folders: list[GoingFolder] | None = None
-    """By a command: that folder and those in it that lie above the file; they come back with it."""
+    """By a command: that folder and those in it above the file; undo restores them."""
     made_folder: str | None = None
-    """By a command: the topmost folder that came with the file, as for an edit."""
+    """By a command: the topmost folder that was created with the file."""
     place: str | None = None
-    """By a command: the real path of the file, where `path` in the session's folders does not tell it, as for an edit."""
+    """By a command: the real path, as in `edit.applying`."""
     unsure: bool | None = None
-    """True where it may as well be somebody else's, so that no undo takes it back."""
+    """True if others may have made the change, so no undo takes it back."""
     unshown: bool | None = None
-    """True where the file on the disk was changed and the open buffer, which is what the model sees, was not."""
+    """True if the file on disk changed but the open buffer, which the model sees, did not."""
     told: str | None = None
-    """What the model is told of it with the next request; absent where it never saw the file."""
+    """What the model gets about it with its next request; absent if it never saw the file."""
     whole: bool | None = None
-    """False where what it is told is not all of it, so that it has to read the file again."""
+    """False if that is not all of it, so the model must read the file again."""
 
 
 class TouchedFile(Wire):
-    """What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file."""
+    """Something that a command changed and that no undo restores."""
 
     path: str
     how: Literal["changed", "created", "deleted", "mode"]
+    """What happened to it; `mode`: only its permission bits changed."""
     mode: FileMode | None = None
-    """Its permission bits before, in octal; where `how` is `mode`."""
+    """For `mode`: its permission bits before, in octal."""
     mode_after: FileMode | None = None
     """Those after."""
     kind: Literal["link", "folder", "shut"] | None = None
-    """A symbolic link, a folder, or a file that is shut, which was compared from outside alone; absent for others."""
+    """A symbolic link, a folder, or a secret file (`shut`), compared by its metadata alone; absent for other files."""
     to: str | None = None
     """Where a link led before."""
 
 
 class WorkspaceTouched(EventData):
-    """What else a command did to the files of the workspace: no undo can take it back."""
+    """What else a command did to files of the workspace; no undo takes it back."""
 
     TYPE = "workspace.touched"
     call_id: str
     """The call of the command."""
     command: str
-    """The command, as it is shown."""
+    """The command, as shown."""
     files: list[TouchedFile]
+    """At most 200."""
     more: int | None = None
-    """How many further files there are."""
+    """How many more files there are."""
     unseen: str | None = None
-    """Why it is not known what else it changed; absent where all was looked at."""
+    """Why its other changes are unknown; absent if everything was compared."""
 
 
 class RenamedFile(Wire):
-    """A file that has another path, and what a session knows of it goes on there."""
+    """A file that has a new path."""
 
     path: str
     to: str
+    """Its new path."""
     place: str | None = None
-    """Its real path before, where `path` in the session's folders does not tell it, as for an edit."""
+    """Its real path before, as in `edit.applying`."""
     to_place: str | None = None
-    """Its real path now, where `to` does not tell it."""
+    """Its real path now."""
 
 
 class WorkspaceRenamed(EventData):
-    """A file, or a folder, was renamed or moved in the editor: what the session knows of it follows."""
+    """A file or folder was renamed in the editor.
+
+    For a session at rest it is in the log alone, even after `session.closed`.
+    """
 
     TYPE = "workspace.renamed"
     path: str
     to: str
+    """Its new path."""
     files: list[RenamedFile]
-    """The files that the session knows, of a folder those in it."""
+    """The files that the session knows; for a folder those in it."""
     told: str
-    """What the model is told of it with the next request."""
+    """What the model gets about it with its next request."""
 
 
 class NotSaved(Wire):
@@ -279,17 +305,18 @@ class NotSaved(Wire):
 
     path: str
     reason: str
+    """Why."""
 
 
 class WorkspaceSaved(EventData):
-    """Before a command the client was asked to save what the agent had changed: what is saved, by what is seen."""
+    """Before a command the client was asked to save what the agent had changed."""
 
     TYPE = "workspace.saved"
     call_id: str
     """The call of the command."""
     by: Literal["extension", "refactoring"]
-    """The request `outrider/save`, or an edit marked as a refactoring, after which some clients save."""
+    """The request `outrider/save`, or an edit marked as a refactoring."""
     paths: list[str]
-    """The documents that are saved now."""
+    """Documents saved now."""
     failed: list[NotSaved] | None = None
-    """Those that are not, and why."""
+    """The others."""

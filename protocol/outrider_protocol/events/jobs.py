@@ -1,4 +1,4 @@
-"""Events of commands that run in the background."""
+"""Events of commands: that they run without a sandbox, and of those in the background."""
 
 from typing import Literal
 
@@ -10,6 +10,19 @@ JobStatus = Literal[
 """How a job ended: by itself, by a time-out, with its supervisor; by somebody; with its turn, its session, the server."""
 
 
+class SandboxAbsent(EventData):
+    """The commands of this session run without a sandbox.
+
+    Once, before the first command that permission mode `full` allows.
+    """
+
+    TYPE = "sandbox.absent"
+    reason: str
+    """Why there is none."""
+    chosen: bool
+    """True if the setting `sandbox` is off; else the first command asks."""
+
+
 class JobStarted(EventData):
     """A command runs in the background."""
 
@@ -18,21 +31,27 @@ class JobStarted(EventData):
     call_id: str
     """The call that started it."""
     command: str
+    """The command."""
     cwd: str
+    """Its folder."""
     sandboxed: bool
+    """Whether it runs in the sandbox."""
 
 
 class JobFinished(EventData):
-    """No process of a job is left."""
+    """No process of a job is left. Between turns it belongs to none."""
 
     TYPE = "job.finished"
     job_id: str
     status: JobStatus
+    """How it ended."""
     exit_code: int | None = None
+    """If it exited."""
     signal: int | None = None
+    """If a signal ended it."""
     seconds: float | None = None
-    """How long it ran; absent where nobody saw its end."""
+    """How long it ran; absent if unknown."""
     output: str | None = None
-    """What it printed, head and tail; absent where it ended with its turn, its session or the server."""
+    """What it printed, head and tail; absent if its turn, session or server ended it."""
     told: str | None = None
-    """What the model is told of it with the next request; absent where it knows."""
+    """What the model gets about it with its next request; absent if it knows."""

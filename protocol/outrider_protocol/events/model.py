@@ -11,85 +11,114 @@ from outrider_protocol.wire import Wire
 
 
 class FailedAttempt(Wire):
-    """A model was asked, failed, and it or another one was asked again."""
+    """An attempt that failed."""
 
     model: str
     reason: str
+    """As in `model.retried`."""
 
 
 class WireToolCall(Wire):
-    """A tool call as the model asked for it; `arguments` is its JSON text, unparsed."""
+    """A tool call as the model wrote it."""
 
     id: str
+    """Its id."""
     name: str
+    """The tool."""
     arguments: str
+    """The arguments, as the text the model wrote."""
+    refused: str | None = None
+    """Why the call was not taken in: its arguments were too long, or too many calls came before it in the answer. `arguments` is `{}` then,
+    and this is the call's result."""
 
 
 class RouteCandidate(Wire):
-    """A model that a request could have gone to."""
+    """A model that was considered."""
 
     model: str
     tier: Tier | None = None
-    """The tier it was found in; absent for `model` of the settings."""
+    """Its tier; absent for `model` of the settings."""
     left_out: str | None = None
-    """Why it was not taken: `context_window`, `vision`, `tool_strength`, `failed`; absent where it could be."""
+    """Why it was not taken: `context_window`, `vision`, `tool_strength` or `failed`."""
     price: float | None = None
-    """What the request would about cost; absent where the price is unknown."""
+    """About what the request would cost; absent if unknown."""
     score: float | None = None
-    """Where models are chosen by score."""
+    """With `score`."""
 
 
 class ModelRouted(EventData):
-    """It was chosen which model gets the next request."""
+    """A model was chosen for the next request."""
 
     TYPE = "model.routed"
     purpose: str
     reason: Literal["first_step", "after_reasoning", "step", "side_task"]
-    """Why that tier was wanted: no word of any text has a part in it."""
+    """Why that tier was wanted: `side_task` is what is not a step."""
     wanted: Tier
+    """The tier wanted."""
     tier: Tier | None = None
-    """The tier it came from; absent where it is `model` of the settings."""
+    """The tier it came from; absent if it is `model` of the settings."""
     model: str
     others: list[str] = Field(default_factory=list[str])
-    """Those that are asked next, should it fail."""
+    """Those to ask next if it fails."""
     candidates: list[RouteCandidate]
-    """All that were looked at, the most wanted first."""
+    """All candidates, the most wanted first."""
     tokens: int
     """About how many tokens the request has."""
     context_window: int
-    """Tokens that the chosen one can take, its answer included."""
+    """Tokens of a request and its answer."""
     by: Literal["order", "score"]
-    """What decided among those that could be taken."""
+    """What decided among them."""
 
 
 class SessionTitled(EventData):
-    """A model was asked for a title of the session, once and beside its first steps."""
+    """A model was asked for a title, once, beside the first steps. `usage` counts with the turn that runs."""
 
     TYPE = "session.titled"
     model: str
     """Who was asked last."""
     routed: ModelRouted | None = None
-    """How it was chosen who is asked."""
+    """How it was chosen."""
     failed: list[FailedAttempt] | None = None
-    """What was tried before, in its order."""
+    """Earlier attempts, in order."""
     title: str | None = None
-    """One line of at most 80 characters; absent where none came that could be used."""
+    """One line of at most 80 characters; absent if there is none."""
     reason: str | None = None
-    """Why there is none: the kind of the failure, `no_title`, `timeout` or `cancelled`."""
+    """Why there is none: the kind of failure, `no_title`, `timeout` or `cancelled`."""
     usage: Usage | None = None
-    """What it cost, where that is known."""
+    """What it cost, if known."""
 
 
 class ModelSwitched(EventData):
-    """A model does not take tools as its provider has them, and gets and makes calls as text from now on."""
+    """The model gets and writes tool calls as text from now on, and the request is made again."""
 
     TYPE = "model.switched"
     message_id: str
+    """The request."""
     model: str
     tool_format: str
-    """One of those of the setting `models.<model>.toolFormat`."""
+    """One of `models.<name>.toolFormat`."""
     reason: str
-    """The kind of the failure that said so."""
+    """`no_tools`: the provider refuses tools; `unread_calls`: an answer ended with a call that was not read."""
+
+
+class AddedMessages(Wire):
+    """The messages of an earlier event, and those added since. So a log grows linearly."""
+
+    after: int = Field(ge=1)
+    """The seq of that event: the latest `model.requested` for `main`, or `context.*` with messages."""
+    added: list[str]
+    """Content hashes of the messages added, in order."""
+
+
+class ModelLimited(EventData):
+    """A model cannot do something that the settings ask for. Once per turn for each."""
+
+    TYPE = "model.limited"
+    message_id: str
+    """The request."""
+    model: str
+    message: str
+    """What it cannot do, and what it is asked for instead."""
 
 
 class ModelRequested(EventData):
@@ -99,37 +128,39 @@ class ModelRequested(EventData):
     purpose: str
     """`main`, `summary`, …"""
     message_id: str
-    """What the answer, and its frames, will be called."""
+    """What the answer and its frames will be called."""
     model: str
-    messages: list[str]
-    """Content hashes of the messages, in order; each text is stored once."""
+    messages: list[str] | AddedMessages
+    """Content hashes of all its messages in order, or of those added since an earlier event."""
     tools: list[str]
     """Names of the tools offered."""
     tools_hash: str
     """Content hash of their definitions."""
     temperature: float | None = None
+    """Sampling temperature, if set."""
     max_tokens: int | None = None
+    """Most tokens of the answer, if set."""
     context_window: int | None = None
-    """Tokens that a request and its answer may have together; absent in logs of old."""
+    """Tokens of the request and its answer; absent in old logs."""
     steering: list[str] = Field(default_factory=list[str])
-    """Ids of the steering texts that this request brings to the model for the first time."""
+    """Steering texts that it brings for the first time."""
     tool_format: str | None = None
-    """How tools and calls are written into its text; absent where they go beside it."""
+    """How tools and calls are written as text; absent: beside the messages."""
     edit_format: str | None = None
-    """The kind of tools for edits that is offered; absent: all."""
+    """Which edit tools are offered; absent: all."""
 
 
 class Latency(Wire):
     """How fast an answer came."""
 
     first_token_ms: Annotated[float, Field(ge=0)]
-    """From the request to the first of its text or reasoning."""
+    """From the request to its first text or reasoning."""
     tokens_per_second: Annotated[float, Field(ge=0)] | None = None
-    """From there to its end; absent where it is too short to tell."""
+    """From there on; absent if it is too short."""
 
 
 class WireProviderData(Wire):
-    """What a model wants back word for word with its answer, such as signed reasoning."""
+    """What a model wants back word for word, such as signed reasoning."""
 
     model: str
     """The model it came from; no other gets it."""
@@ -143,36 +174,48 @@ class ModelResponded(EventData):
     TYPE = "model.responded"
     purpose: str = "main"
     message_id: str
+    """Its id."""
     text: str
+    """The whole text."""
     reasoning: str | None = None
+    """What it thought."""
     tool_calls: list[WireToolCall]
+    """What it calls."""
     finish_reason: str
+    """`stop`, `tool_calls`, `length`, `refused`, or `cancelled` with what had arrived."""
     usage: Usage | None = None
+    """What it used."""
     latency: Latency | None = None
     """Absent for scripts."""
     provider_data: WireProviderData | None = None
+    """What the model wants back word for word."""
 
 
 class ModelFailed(EventData):
-    """There is no answer: the provider failed, or the connection to it."""
+    """There is no answer."""
 
     TYPE = "model.failed"
     purpose: str
     message_id: str
+    """The request."""
     kind: str
-    """`rate_limit`, `cut_stream`, `script_exhausted`, …"""
+    """A reason of a failed turn, see [how a turn ends](#how-a-turn-ends)."""
     message: str
+    """What went wrong."""
     usage: Usage | None = None
-    """What it cost all the same, where the provider said so."""
+    """What it cost all the same, if the provider said so."""
 
 
 class ModelReset(EventData):
-    """Text that was already shown is withdrawn."""
+    """Text that was shown is withdrawn; drop it. Frames of the same `messageId` may follow."""
 
     TYPE = "model.reset"
     message_id: str
+    """The answer."""
     text: str
+    """The text."""
     reason: str
+    """The kind of failure, or `read_anew`: the text turned out to be reasoning."""
 
 
 class ModelRetried(EventData):
@@ -180,22 +223,33 @@ class ModelRetried(EventData):
 
     TYPE = "model.retried"
     message_id: str
+    """The request."""
     model: str
     reason: str
+    """The kind of failure."""
     attempt: int
+    """Counted from 1."""
     usage: Usage | None = None
-    """What the one before it cost, where the provider said so."""
+    """What the attempt before cost, if the provider said so."""
     wait: float | None = None
-    """Seconds that are waited before it; absent where it is made at once."""
+    """Seconds from `ts` on; absent: at once."""
+    attempts: int | None = None
+    """The most attempts that are made."""
+    message: str | None = None
+    """What the provider said."""
 
 
 class ModelFellBack(EventData):
-    """A request goes to another model."""
+    """The request goes to another model, which keeps the rest of the turn."""
 
     TYPE = "model.fellBack"
     message_id: str
+    """The request."""
     from_: str = Field(validation_alias="from", serialization_alias="from")
+    """The model that failed."""
     to: str
+    """The next one."""
     reason: str
+    """The kind of failure."""
     usage: Usage | None = None
-    """What the one before it cost, where the provider said so."""
+    """What the attempt before cost, if the provider said so."""

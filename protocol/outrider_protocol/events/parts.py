@@ -1,4 +1,4 @@
-"""What stands in several events, and in commands: usage, rules, open items, places, and what the person looked at."""
+"""What stands in several events, and in commands: usage, rules, open items, places, and what the user looked at."""
 
 from typing import Any, Literal
 
@@ -8,82 +8,107 @@ from outrider_protocol.wire import Wire
 
 
 class Usage(Wire):
-    """Tokens spent. `cost` is absent where it is unknown."""
+    """Tokens used."""
 
     input_tokens: int = 0
+    """Sent, cached ones included."""
     output_tokens: int = 0
+    """Received, reasoning included."""
     cached_tokens: int | None = None
+    """Of the input: from the provider's cache."""
     reasoning_tokens: int | None = None
+    """Of the output: reasoning."""
     cost: float | None = None
+    """Absent if unknown, even for one part of a sum."""
     estimated: bool | None = None
-    """True where a provider did not count some of it, so that it was estimated from the length of the texts."""
+    """True if a provider did not count some of it."""
 
 
 class RulePattern(Wire):
-    """What a rule is about."""
+    """What a rule covers."""
 
     tool: str
     """A tool's name; `edit`, `read` or `execute` for all of that kind."""
     command: str | None = None
-    """Of `run_command`: the words that the command of each part begins with, quoted as in a shell."""
+    """For `run_command`: the first words of each part of a command line."""
     exact: bool | None = None
     """Whether these are all its words."""
     script: str | None = None
-    """Of a command that runs a file of the workspace: the SHA-256 of its content, or `any`."""
+    """The SHA-256 of the workspace file that the command runs (for an interpreter and its script in the workspace:
+    both, separated by a space), or `any`. An allowing rule holds for that content alone."""
     path: str | None = None
-    """A glob over paths, relative to a workspace folder or absolute: `*` stays within a name, `**` does not."""
+    """A glob, relative to a workspace folder or absolute: `*` stays within a name, `**` does not."""
     host: str | None = None
-    """A host; `*.example.org` for those below it."""
+    """A host in the words of a command, or `*.example.org`. It does not limit an allowed command."""
 
 
 class Open(Wire):
-    """An open item: something that waits for the person, or for a tool of the client."""
+    """Something that waits for the user or for a client tool."""
 
     id: str
+    """What `outrider.answer` takes."""
     kind: Literal["approval", "question", "tool"]
+    """An approval or a question for the user, or a call of a client tool."""
     turn_id: str
     call_id: str | None = None
     title: str
+    """What it is about."""
+    summary: str | None = None
+    """One line that says what will happen; a client shows it in place of a long title."""
     detail: str = ""
+    """All of it, such as the diff; for a tool its arguments."""
     options: list[str] = Field(default_factory=list[str])
+    """Titles to choose from."""
     allow_free_form: bool = False
+    """Whether any text is an answer."""
     document_uri: str | None = None
-    """A document that shows the item in full."""
+    """A document that shows all of it."""
     always: list[RulePattern] | None = None
-    """Of an approval: exactly the rules that `Always allow…` would save; absent where it is not offered."""
+    """For an approval: the rules that `Always allow…` would save; absent if not offered."""
 
 
 class Position(Wire):
-    """A place in a document, zero-based, in the negotiated position encoding."""
+    """A place in a document, from 0, in the negotiated encoding."""
 
     line: int = Field(ge=0)
+    """The line."""
     character: int = Field(ge=0)
+    """The character."""
 
 
 class Range(Wire):
-    """A stretch of a document; the end is exclusive."""
+    """A stretch of a document."""
 
     start: Position
+    """Its start."""
     end: Position
+    """Its end, exclusive."""
 
 
 class Selection(Wire):
     """A selected range."""
 
     uri: str
+    """The document."""
     range: Range
+    """The range."""
 
 
 class Diagnostics(Wire):
-    """Diagnostics of one document, as LSP `Diagnostic` objects."""
+    """Diagnostics of one document."""
 
     uri: str
+    """The document."""
     items: list[dict[str, Any]]
+    """LSP `Diagnostic` objects."""
 
 
 class Context(Wire):
-    """What the person was looking at when the task was given."""
+    """What the user was looking at."""
 
     selection: Selection | None = None
+    """What is selected."""
     documents: list[str] = Field(default_factory=list[str])
+    """URIs of open documents."""
     diagnostics: list[Diagnostics] = Field(default_factory=list[Diagnostics])
+    """What is wrong in them."""

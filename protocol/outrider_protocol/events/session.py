@@ -11,12 +11,13 @@ class SessionStarted(EventData):
     folders: list[str]
     """URIs of the workspace folders."""
     permission_mode: PermissionMode
+    """The mode."""
     version: str
-    """Version of the program that started it."""
+    """The version of the program."""
     real_folders: list[str] | None = None
-    """Real paths of the folders, in their order; absent where no link leads to any of them."""
+    """Real paths of the folders in order; absent if no link leads to them."""
     tools_hash: str | None = None
-    """Content hash of the definitions of the client's tools; absent where it registered none."""
+    """Content hash of the client tools' definitions; absent if there are none."""
 
 
 class SessionRestored(EventData):
@@ -24,17 +25,19 @@ class SessionRestored(EventData):
 
     TYPE = "session.restored"
     turn_id: str | None = None
-    """The turn that goes on, where one was cut off or parked."""
+    """The turn that continues, if one was interrupted or parked."""
     rests: bool | None = None
-    """True where it was opened for an undo or redo alone: its turn, and what is queued, does not go on."""
+    """True if it was opened for an undo or redo alone: its turn stays interrupted."""
     folders: list[str]
+    """URIs of the workspace folders."""
     permission_mode: PermissionMode
+    """The mode."""
     limits: Limits | None = None
-    """The limits of the settings now; absent in logs of old."""
+    """The limits of the settings."""
     real_folders: list[str] | None = None
     """As in `session.started`."""
     tools_hash: str | None = None
-    """As in `session.started`, of the client of now."""
+    """As in `session.started`, for the current client."""
 
 
 class SessionForked(EventData):
@@ -42,13 +45,16 @@ class SessionForked(EventData):
 
     TYPE = "session.forked"
     from_session_id: str
+    """The other session."""
     from_seq: int
+    """Up to which event."""
 
 
 class SessionClosed(EventData):
-    """The process let go of the session; it can be resumed."""
+    """The process released the session; it can be resumed."""
 
     TYPE = "session.closed"
     reason: str
+    """Why."""
     left_over: int | None = None
-    """Entries of a scripted model that were never asked for."""
+    """Answers that a script has left."""

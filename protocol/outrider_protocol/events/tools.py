@@ -1,4 +1,4 @@
-"""Events of tool calls, and of what they ask the person or the client."""
+"""Events of tool calls, and of what they ask the user or the client."""
 
 import json
 from typing import Any, Literal
@@ -11,9 +11,11 @@ from outrider_protocol.events.parts import RulePattern
 from outrider_protocol.wire import Wire
 
 ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipped"]
+"""How a tool call ended."""
 
 
-Decision = Literal["allow_once", "allow_session", "allow_always", "choose", "reject"]
+Decision = Literal["allow_once", "allow_session", "allow_always", "reject", "put_back", "keep"]
+"""A decision about an approval."""
 
 
 Scope = Literal["workspace", "everywhere"]
@@ -24,13 +26,14 @@ HunkDecision = Literal["take", "reject"]
 
 
 class ToolRequested(EventData):
-    """The model asked for a tool."""
+    """The model called a tool."""
 
     TYPE = "tool.requested"
     call_id: str
     name: str
+    """The tool."""
     input: Any
-    """The arguments; their text where they were not valid JSON, for `null`, and where nobody could read them."""
+    """The arguments; their text if they were not valid JSON, or `null`."""
 
     @field_validator("input", mode="before")
     @classmethod
@@ -46,7 +49,7 @@ class ToolRequested(EventData):
 
 
 class ToolStarted(EventData):
-    """The call passed its checks and its effect begins."""
+    """The call passed its checks and approval; its effect begins."""
 
     TYPE = "tool.started"
     call_id: str
@@ -61,7 +64,7 @@ class ReadText(Wire):
 
 
 class WireImage(Wire):
-    """An image that a call gave. Its content lies in the log's store, and in no event or export."""
+    """An image. Its bytes are in the log's store, not in any event or export."""
 
     name: str
     """Its path."""
@@ -70,6 +73,7 @@ class WireImage(Wire):
     media_type: str
     """`image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
     width: int
+    """Pixels."""
     height: int
     """Pixels."""
     size: int
@@ -82,96 +86,118 @@ class ToolFinished(EventData):
     TYPE = "tool.finished"
     call_id: str
     name: str
+    """The tool."""
     status: ToolStatus
+    """How it ended."""
     content: str
+    """What the model gets."""
     read: list[ReadText] | None = None
-    """The files whose whole text stands behind `content`."""
+    """Files whose whole text is in `content`."""
     images: list[WireImage] | None = None
-    """The images that the model gets with `content`."""
+    """Images that the model gets with it."""
     masked: int | None = None
-    """In how many places of `content` a placeholder stands for a secret; absent where none does."""
+    """How many placeholders for secrets are in `content`."""
 
 
 class ApprovalRequested(EventData):
-    """An effect waits for a yes."""
+    """An effect needs a yes."""
 
     TYPE = "approval.requested"
     id: str
+    """The open item."""
     call_id: str
     digest: str
-    """Hash of what is shown: per hunk the text removed, put in and around; for a command argv, folder, environment."""
+    """Hash of what is shown: for an edit its hunks, for a command argv, folder, environment and the workspace scripts
+    that it runs."""
     title: str
+    """What it is about."""
+    summary: str | None = None
+    """One line that says what will happen, if the title is long."""
     detail: str
+    """All of it, such as the diff."""
     options: list[str]
+    """Titles to choose from."""
     grant: str | None = None
-    """What "Allow for this session" would cover; absent where it is not offered."""
+    """What `Allow for this session` would cover; absent if not offered."""
     always: list[RulePattern] | None = None
-    """The rules that "Always allow…" would save; absent where it is not offered."""
+    """The rules that `Always allow…` would save; absent if not offered."""
     change_ids: list[str] | None = None
-    """Of an edit: its changes, each with an `edit.proposed` before this; absent for others, and in logs of old."""
+    """For an edit: its changes, each with an earlier `edit.proposed`; absent in old logs."""
     reviewed: bool | None = None
-    """True where it is an edit that was reviewed before, and as it was reviewed; what is not in it was rejected."""
+    """True if the edit is asked again as it was reviewed."""
 
 
 class ReviewedHunk(Wire):
-    """What the person decided about one hunk of an edit that they were asked about."""
+    """A decision about one hunk of an edit."""
 
     id: str
-    """The change and the number of the hunk in its `edit.proposed`, from 1: `chg_3#2`. One that is created, deleted
-    or renamed has just one."""
+    """The change and the number of the hunk in its `edit.proposed`, from 1: `chg_3#2`. A create, delete or rename is
+    one hunk."""
     decision: HunkDecision
+    """Take it or leave it out."""
     reason: str | None = None
-    """What the model is told about it."""
+    """Why, for the model."""
     text: str | None = None
-    """What is put in instead of the hunk's `added`, whole lines; only for `take`."""
+    """With `take`: whole lines in place of the hunk's `added`."""
 
 
 class ApprovalResolved(EventData):
-    """An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new."""
+    """An effect was allowed or rejected. A rule that forbids comes without a request."""
 
     TYPE = "approval.resolved"
     id: str
+    """The open item."""
     call_id: str
-    decision: Decision
+    decision: Decision | Literal["choose"]
+    """`choose` is in logs of 0.1 alone: the user ticked hunks in the editor."""
     by: Literal["person", "rule", "mode"]
+    """Who decided: the user (`person`), a rule or the permission mode."""
     channel: str | None = None
     """How the answer came: `message`, `command`, `action`, `document`."""
     rule: str | None = None
     """By rule or mode: why, in words."""
     rules: list[str] | None = None
-    """By rule: the ids of the rules of the ledger, or of a workspace, that decided."""
+    """By rule: the ids of the rules that decided."""
     scope: Scope | None = None
     """With `allow_always`: where the rules that were saved hold."""
     grant: str | None = None
-    """By rule: which "Allow for this session" covers it."""
+    """By rule: the session grant that covers it."""
     note: str | None = None
+    """The note for the model."""
     review: list[ReviewedHunk] | None = None
-    """What was decided about single hunks; those that are not named are as `decision` says."""
+    """Decisions about single hunks; other hunks follow `decision`."""
     digest: str | None = None
-    """Of what was allowed, where the review made it something else than was asked."""
+    """Of what was allowed, if the review changed it."""
     instead: str | None = None
-    """The item that is asked in its place, as what was asked has changed: nobody rejected it, though `decision` closes it."""
+    """The item that is asked in its place after a restart, because what was asked has changed. Nobody rejected it."""
 
 
 class QuestionAsked(EventData):
-    """The model or the server asks the person."""
+    """A question to the user."""
 
     TYPE = "question.asked"
     id: str
+    """The open item."""
     call_id: str | None = None
     question: str
+    """The question."""
     options: list[str] = Field(default_factory=list[str])
+    """Answers to choose from."""
     allow_free_form: bool = True
+    """Whether any text is an answer."""
 
 
 class QuestionAnswered(EventData):
-    """The person answered."""
+    """The user answered."""
 
     TYPE = "question.answered"
     id: str
+    """The open item."""
     call_id: str | None = None
     answer: str
+    """The answer."""
     channel: str | None = None
+    """As in `approval.resolved`."""
 
 
 class ToolAsked(EventData):
@@ -179,8 +205,10 @@ class ToolAsked(EventData):
 
     TYPE = "tool.asked"
     id: str
+    """The open item."""
     call_id: str
     name: str
+    """The tool."""
 
 
 class ToolAnswered(EventData):
@@ -188,8 +216,10 @@ class ToolAnswered(EventData):
 
     TYPE = "tool.answered"
     id: str
+    """The open item."""
     call_id: str
     status: Literal["ok", "error"]
+    """Whether it went wrong."""
     content: str
     """The result, cut to `limits.outputBytes`: `tool.finished` may come much later, or after a crash."""
     channel: str | None = None

@@ -1,59 +1,77 @@
 """What the sessions of one workspace share. Nothing else is shared between them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from outrider.agent.prompt import Briefing
+from outrider.agent.state.state import SessionState
 from outrider.agent.trust import WorkspaceTrust
-from outrider.models.catalog import Catalog
-from outrider.permissions.guarded import Guarded
-from outrider.permissions.ledger import Ledger
+from outrider.models.catalog import Catalog, ModelProblem
+from outrider.permissions.policy.decide import Access
+from outrider.permissions.policy.ledger import Ledger
+from outrider.permissions.policy.protected_files import Guarded
+from outrider.permissions.policy.ruling import Ruling
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener
 from outrider.ports.ids import Ids
 from outrider.ports.maps import Maps
-from outrider.ports.model import Message
+from outrider.ports.model import Image, Message, Model
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Sandbox
 from outrider.store.log import Store
-from outrider.tools.git.history import GitHistory
 from outrider.tools.registry import Registry
-from outrider.workspace.census import Census
-from outrider.workspace.choosing import Choosing
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.editing import Editing
-from outrider.workspace.overlay import Overlay
-from outrider.workspace.paths import Folders
-from outrider.workspace.search import Search
-from outrider.workspace.sightings import Sightings
-from outrider_protocol.events import BudgetExhausted, ContextCompacted, ContextPruned, ContextTrimmed
-from outrider_protocol.settings import Settings
+from outrider.workspace.paths import Folder
+from outrider.workspace.workspace import Workspace
+from outrider_protocol.events import Context, Mode
+from outrider_protocol.settings import PermissionMode, Settings
 
 
-class Rewritten(Protocol):
-    """What was done to a conversation because of its length, where that cannot be worked out again.
+class Models(Protocol):
+    """Opens the model of a turn."""
 
-    So it is where texts were changed by a redaction: their lengths say nothing.
-    """
+    async def open(self, reference: str, state: SessionState) -> Model | ModelProblem:
+        """The model that answers a turn.
 
-    def summarised(self) -> Sequence[Message] | None:
-        """The request for a summary that was made next, if one was."""
-        ...
-
-    def rewritten(self) -> tuple[ContextCompacted | ContextPruned | ContextTrimmed, Sequence[Message]] | None:
-        """What was done next, and the conversation as it was then; None if that was all."""
-        ...
-
-    def too_long(self) -> BudgetExhausted | None:
-        """The account of the request that was too long next, if it was."""
+        Args:
+            reference: The model's name as the turn's `turn.started` has it.
+            state: The session.
+        """
         ...
 
 
-@dataclass(slots=True)
-class Services:
-    """The house, as the agent sees it. `folders` and what is built on them change when folders are added."""
+class FirstMessages(Protocol):
+    """Writes the messages that a turn begins with; see `Briefing`."""
+
+    async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
+        """The system message of a turn; `trusts` says whether a folder's own instructions count."""
+        ...
+
+    async def instructions_of(self, folder: Folder) -> str | None:
+        """The path of the instructions of a workspace folder; None where it has none."""
+        ...
+
+    async def task(self, prompt: str, context: Context | None) -> Message:
+        """The message that brings a task; it begins with `prompt`."""
+        ...
+
+    async def images(self, prompt: str, context: Context | None) -> list[tuple[Image, bytes]]:
+        """The images that a task names, with their contents."""
+        ...
+
+    async def steering(self, text: str) -> tuple[Message, list[tuple[Image, bytes]]]:
+        """The message that brings a text that the user sent meanwhile, and the images that it names."""
+        ...
+
+    async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+        """The instructions that count for these files and are not known yet: path → text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What the process has: time, ids, the log, the editor, processes, the environment and the settings."""
 
     clock: Clock
     """The time of the log, of budgets and of the models."""
@@ -61,31 +79,10 @@ class Services:
     """What waits for the editor or a process is timed by: real also where a test has fixed `clock`."""
     ids: Ids
     store: Store
+    state_dir: Path
+    """Where the log lies, and other files of our own."""
     editor: Editor
-    documents: DocumentStore
-    folders: Folders
-    overlay: Overlay
-    editing: Editing
-    choosing: Choosing
-    """Has the person choose in the editor."""
-    search: Search
-    sightings: Sightings
-    census: Census
-    briefing: Briefing
-    """What a turn's first messages say."""
-    maps: Maps
-    """Draws maps of the workspace's names."""
     supervisor: Supervisor
-    git_history: GitHistory
-    sandbox: Sandbox
-    ledger: Ledger
-    """The rules that hold."""
-    guarded: Guarded
-    """The files that want an explicit yes."""
-    trust: WorkspaceTrust
-    """Whose word there is for the workspace folders."""
-    catalog: Catalog
-    tools: Registry
     env: Mapping[str, str]
     host: str
     """The machine's name; empty where it is not known."""
@@ -96,5 +93,43 @@ class Services:
     on_frame: FrameListener
     """Where live text goes."""
     version: str
-    rewritten: Rewritten | None = None
-    """Set where the log alone says what was left out of a conversation."""
+
+    def warn(self, text: str) -> None:
+        """Show the user a warning that belongs to no session."""
+        self.editor.say("warning", f"Outrider: {text}")
+
+    def inform(self, text: str) -> None:
+        """Show the user a message that belongs to no session."""
+        self.editor.say("info", f"Outrider: {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What may be done."""
+
+    ledger: Ledger
+    """The rules that hold."""
+    ruling: Callable[[str, Access, PermissionMode], Ruling | None]
+    """What they say of an access of a tool; None where they leave it to the mode."""
+    guarded: Guarded
+    """The files that want an explicit yes."""
+    trust: WorkspaceTrust
+    """Whose word there is for the workspace folders."""
+    sandbox: Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the sessions of one workspace share."""
+
+    runtime: Runtime
+    workspace: Workspace
+    policy: Policy
+    catalog: Catalog
+    models: Models
+    """Opens those of turns."""
+    tools: Registry
+    briefing: FirstMessages
+    """What a turn's first messages say."""
+    maps: Maps
+    """Draws maps of the workspace's names."""

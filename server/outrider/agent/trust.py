@@ -1,7 +1,7 @@
-"""Whether the workspace is trusted: by the client's word, by what the person said of its folders, or by nobody yet.
+"""Whether the workspace is trusted: by the client's word, by what the user said of its folders, or by nobody yet.
 
 Of a folder that nobody vouches for nothing is taken up that it brings for the agent, and each effect wants its own yes. Where
-something is left out for that, the person is asked once. A no from anywhere beats every yes.
+something is left out for that, the user is asked once. A no from anywhere beats every yes.
 """
 
 import asyncio
@@ -15,12 +15,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from outrider.agent.open_items import Refusal
-from outrider.permissions.decide import narrowest
-from outrider.permissions.trust import Trust, TrustFile, TrustProblem, Word, least
+from outrider.agent.interaction.inbox import Refusal
+from outrider.permissions.policy.decide import narrowest
+from outrider.permissions.policy.trust import Trust, TrustFile, TrustProblem, Word, least
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
-from outrider.ports.visible import spelled_out
-from outrider.workspace.paths import Folder, Folders
+from outrider.ports.text import spelled_out
+from outrider.workspace.paths import Folder
+from outrider.workspace.workspace import View
 from outrider_protocol import STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
 from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult
 from outrider_protocol.events import Open
@@ -32,15 +33,18 @@ log = logging.getLogger(__name__)
 TITLES: Final = (TRUST_WORKSPACE, STAY_READ_ONLY)
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What trust depends on, as it is now."""
+@dataclass(slots=True)
+class InForce:
+    """The settings that hold, and what they are made of."""
 
-    folders: Folders
-    settings: Settings
-    """Without what trust does to them."""
+    base: Settings
+    """Without what the workspace says."""
     mode_is_said: bool
     """Whether the client or the command line named the permission mode."""
+    said: Settings
+    """With what the workspace says, without what trust does to them."""
+    now: Settings
+    """As they hold."""
 
 
 @dataclass(slots=True)
@@ -59,21 +63,23 @@ class WorkspaceTrust:
         self,
         file: TrustFile,
         editor: Editor,
-        situation: Callable[[], Situation],
-        on_change: Callable[[], None],
+        workspace: View,
+        settings: InForce,
     ) -> None:
         """Begin with nothing asked; `refresh` reads the file.
 
         Args:
-            file: What the person said.
+            file: What the user said.
             editor: Where they are asked.
-            situation: What it depends on.
-            on_change: Told when something else holds.
+            workspace: What it is about.
+            settings: What else it depends on.
         """
         self.file = file
         self._editor = editor
-        self._situation = situation
-        self._on_change = on_change
+        self._workspace = workspace
+        self._settings = settings
+        self.on_change: Callable[[], None] = lambda: None
+        """Told when something else holds."""
         self.on_asked: Callable[[], None] = lambda: None
         """Told when somebody is asked: no event of a session tells of it."""
         self._asked: dict[str, _Asked] = {}
@@ -84,7 +90,7 @@ class WorkspaceTrust:
 
     def of(self, folder: Path) -> Trust:
         """What holds for a workspace folder."""
-        word = self._situation().settings.trusted
+        word = self._settings.said.trusted
         said = self.file.of(os.path.realpath(folder))
         if word is False or said == "read-only" or str(folder) in self._refused:
             return "read-only"
@@ -97,14 +103,13 @@ class WorkspaceTrust:
     def widest(self, said: PermissionMode) -> PermissionMode:
         """The permission mode that holds where `said` is the one of the settings.
 
-        A workspace is as trusted as the least of its folders. Where nobody vouches, a mode of the person's file, which is for
+        A workspace is as trusted as the least of its folders. Where nobody vouches, a mode of the user's file, which is for
         every workspace, lets nothing go that they are not asked about; one that the client named is meant for this one.
         """
-        situation = self._situation()
         match self._least:
             case "read-only":
                 return "read-only"
-            case "unknown" if not situation.mode_is_said:
+            case "unknown" if not self._settings.mode_is_said:
                 return narrowest(said, "ask")
             case _:
                 return said
@@ -116,11 +121,11 @@ class WorkspaceTrust:
 
     @property
     def _least(self) -> Trust:
-        return least([self.of(folder.path) for folder in self._situation().folders.folders])
+        return least([self.of(folder.path) for folder in self._workspace.folders.folders])
 
     def narrows(self) -> PermissionMode | None:
         """The permission mode of the settings, where it does not hold because nobody vouches."""
-        said = self._situation().settings.permission_mode
+        said = self._settings.said.permission_mode
         return said if self.widest(said) not in {said, "read-only"} else None
 
     async def refresh(self, *others: Callable[[], bool]) -> bool:
@@ -138,7 +143,7 @@ class WorkspaceTrust:
 
         changed, others_changed = await asyncio.to_thread(look)
         if changed:
-            self._on_change()
+            self.on_change()
         return changed or any(others_changed)
 
     async def listed(self, params: TrustParams) -> TrustResult | TrustProblem:
@@ -154,10 +159,10 @@ class WorkspaceTrust:
             else:
                 kept = "trusted" if params.action == "trust" else "read-only"
                 done = await self.file.keep(folder, kept, below=bool(params.below))
-        self._on_change()
+        self.on_change()
         if isinstance(done, TrustProblem):
             return done
-        here = [str(folder.path) for folder in self._situation().folders.folders]
+        here = [str(folder.path) for folder in self._workspace.folders.folders]
         return TrustResult(
             path=str(self.file.path),
             folders=[folder_trust(word) for word in self.file.words],
@@ -213,7 +218,7 @@ class WorkspaceTrust:
                 name = spelled_out(str(folder.path))
                 self._editor.say(
                     "warning",
-                    f"Outrider: {name} is not trusted yet: {told}. `outrider trust add {name}` changes that.",
+                    f"Outrider: {name} is not trusted yet: {told}. To trust it, run `outrider trust add {name}`.",
                 )
 
     def answer(self, item_id: str, title: str) -> Refusal | None:
@@ -269,7 +274,7 @@ class WorkspaceTrust:
         if isinstance(kept, TrustProblem):
             self._refused |= set() if yes else {str(asked.folder.path)}
             self._editor.say("warning", f"Outrider did not save your answer: {kept.message}")
-        self._on_change()
+        self.on_change()
 
     def _watch(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         task = asyncio.ensure_future(work)
@@ -280,7 +285,7 @@ class WorkspaceTrust:
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()):
-            log.error("a question of trust failed", exc_info=problem)
+            log.error("a trust question failed", exc_info=problem)
 
 
 def folder_trust(word: Word) -> FolderTrust:
@@ -305,9 +310,9 @@ def _item(folder: Folder, withheld: str, turn_id: str) -> Open:
         turn_id=turn_id,
         title=f"Do you trust {name}?",
         detail=(
-            f"You have not said so yet. Until then {withheld}.\n“{TRUST_WORKSPACE}”: what it brings for the agent counts, "
-            f"from now on, and your permission mode holds.\n“{STAY_READ_ONLY}”: nothing there is changed and nothing is "
-            f"run, until you take that back with `outrider trust forget {name}`."
+            f"You have not decided yet. Until then, {withheld}.\n“{TRUST_WORKSPACE}”: use this folder's AGENTS.md and other "
+            f"agent instructions, and apply your permission mode here.\n“{STAY_READ_ONLY}”: do not edit files or run "
+            f"commands there. To undo this later, run `outrider trust forget {name}`."
         ),
         options=list(TITLES),
     )

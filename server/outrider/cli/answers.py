@@ -1,23 +1,167 @@
-"""Who answers the server's questions: first the rules of the command line, then the person at the keyboard.
+"""Who answers the server's questions: first the rules of the command line, then the user at the keyboard.
 
-Without either a question stays unanswered; nothing here ever invents a yes.
+Without either a question stays unanswered; nothing here ever invents a yes. Protected files that a command changed are put back
+where nobody can be asked: left in place, other programs would act on them.
 """
 
-import re
+import asyncio
+import os
+import shlex
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path, PurePath
 from typing import Any, Final, cast
 
 import outrider_protocol as names
-from outrider.cli.hunk_review import REVIEW_KEY, HunkReview, ReviewedChange, changes_of
+from outrider.cli.diffs import diff_lines
 from outrider.cli.render import Renderer, essential_argument
-from outrider.cli.terminal import Keyboard, visible
+from outrider.cli.terminal import Keyboard, one_line, visible
 from outrider.lsp.client import Question
-from outrider.ports.visible import spelled_out
-from outrider_protocol import EDIT_TOOLS
+from outrider.ports.patterns import Pattern, built, escaped, linear
+from outrider.ports.text import spelled_out
+from outrider_protocol import EDIT_TOOLS, logged
+
+Data = dict[str, Any]
+
+REVIEW_KEY: Final = "r"
+_WAYS: Final = "y accept, n reject, e edit, a accept this and all others, q back"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedChange:
+    """One hunk of an edit that waits for a yes."""
+
+    id: str
+    path: str
+    operation: str
+    hunk: logged.WireHunk | None
+    """Its lines; None for what has none, such as a renaming."""
+    to: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it does, and where."""
+        path = one_line(self.path)
+        match self.operation:
+            case "rename":
+                return f"rename {path} to {one_line(self.to)}"
+            case "create" | "delete":
+                return f"{self.operation} {path}"
+            case _:
+                return f"{path} line {self.hunk['line'] if self.hunk else 1}"
+
+    @property
+    def may_be_edited(self) -> bool:
+        """Whether it puts lines in, which may be others."""
+        return self.hunk is not None and self.operation not in {"delete", "rename"}
+
+
+def changes_of(proposed: Sequence[logged.EditProposed]) -> list[ReviewedChange]:
+    """The hunks of what was proposed together, in order.
+
+    Args:
+        proposed: The data of each `edit.proposed`.
+    """
+    found: list[ReviewedChange] = []
+    for data in proposed:
+        for number, hunk in enumerate(data["hunks"] or [None], start=1):
+            name, to = f"{data['changeId']}#{number}", data.get("to", "")
+            found.append(ReviewedChange(name, data["path"], data["operation"], hunk, to))
+    return found
+
+
+@dataclass(slots=True)
+class HunkReview:
+    """One review."""
+
+    changes: Sequence[ReviewedChange]
+    say: Callable[[str, str], None]
+    """Shows a line in a style."""
+    ask: Callable[[str], Awaitable[str | None]]
+    """Shows a text and gives the line that is typed then, None at the end of the input."""
+
+    async def decide(self) -> list[Data] | None:
+        """Go through all changes; gives the `review` of an answer, None where the user went back."""
+        decided: list[Data] = []
+        for number, change in enumerate(self.changes, start=1):
+            self.say(f"  change {number} of {len(self.changes)}: {change.title}", "bold")
+            for line in diff_lines([change.hunk])[1:] if change.hunk else []:
+                self.say(f"    {visible(line)}", {"+": "green", "-": "red"}.get(line[:1], ""))
+            one = await self._decide(change)
+            if one is None:
+                return None
+            if one == "all":
+                return [
+                    *decided,
+                    *({"id": rest.id, "decision": "take"} for rest in self.changes[number - 1 :]),
+                ]
+            decided.append(cast("Data", one))
+        return decided
+
+    async def _decide(self, change: ReviewedChange) -> Data | str | None:
+        while True:
+            typed = await self.ask(f"  {_WAYS}: ")
+            match (typed or "").strip().lower():
+                case "y":
+                    return {"id": change.id, "decision": "take"}
+                case "n":
+                    reason = ((await self.ask("  why not? Enter for no reason: ")) or "").strip()
+                    return {"id": change.id, "decision": "reject"} | ({"reason": reason} if reason else {})
+                case "a":
+                    return "all"
+                case "e":
+                    if (text := await self._edited(change)) is not None:
+                        return {"id": change.id, "decision": "take", "text": text}
+                case "" | "q":
+                    return None
+                case other:
+                    self.say(f"  “{visible(other)}” is not one of them", "yellow")
+
+    async def _edited(self, change: ReviewedChange) -> str | None:
+        """The lines that it puts in, as the user wrote them in their own editor; None where they did not."""
+        if change.hunk is None or not change.may_be_edited:
+            self.say("  there are no lines to edit; choose y or n", "yellow")
+            return None
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not editor:
+            self.say("  no editor is set: set VISUAL or EDITOR", "yellow")
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            # With the name, so that the editor knows the language.
+            file = Path(folder, PurePath(change.path).name)
+            await asyncio.to_thread(_write, file, str(change.hunk["added"]))
+            try:
+                editing = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
+                code = await editing.wait()
+                text = await asyncio.to_thread(_read, file)
+            except (OSError, ValueError) as problem:
+                self.say(f"  {visible(editor)} could not be used: {problem}", "yellow")
+                return None
+        if code:
+            self.say(f"  {visible(editor)} ended with {code}, so nothing was changed", "yellow")
+            return None
+        if text == change.hunk["added"]:  # whoever leaves an editor without saving has not said yes
+            self.say("  nothing was edited; y accepts the change as it is", "yellow")
+            return None
+        return text
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", newline="")
+
+
+def _read(file: Path) -> str:
+    return file.read_bytes().decode("utf-8")
+
 
 COMMAND_TOOL: Final = "run_command"
 OUTSIDE: Final = " outside the workspace"
+_OUTSIDE_SANDBOX: Final = f"{names.RUN_OUTSIDE}: "
+"""How the title of a command without a sandbox begins."""
+_OF_FILES: Final = {"put-back": names.PUT_BACK, "keep": names.KEEP}
+"""What `--yes-to` says of protected files that a command changed."""
 
 # Answers that open a document, which a terminal cannot do.
 _NEED_AN_EDITOR: Final = frozenset({names.REVIEW, names.ANSWER_IN_DOCUMENT})
@@ -25,7 +169,8 @@ _NEED_AN_EDITOR: Final = frozenset({names.REVIEW, names.ANSWER_IN_DOCUMENT})
 _SHELL_JOINTS: Final = r"[^;&|<>$`(){}\n\r\\]*"
 
 
-_COUNTS: Final = re.compile(r" \((?:[+−]\d+ ?)+\)")
+_TOO_EARLY: Final = "Text typed before the question appeared, or pasted, is ignored."
+_COUNTS: Final = linear("answers.counts", r" \((?:[+−]\d+ ?)+\)")
 """What a title says of an edit's size, which a pattern need not know."""
 _BEGINNINGS: Final = (
     "Change ",
@@ -34,6 +179,7 @@ _BEGINNINGS: Final = (
     "Delete ",
     "Rename ",
     "Run: ",
+    _OUTSIDE_SANDBOX,
     "Read ",
     "List ",
     "Search ",
@@ -59,6 +205,25 @@ class OpenItem:
     """Whether it can be answered with a `window/showMessageRequest`."""
     changes: Sequence[ReviewedChange] = ()
     """For an edit: what can be decided one by one."""
+    summary: str = ""
+    """One line that says what will happen, where the title can be long."""
+    options: tuple[str, ...] = ()
+    """Its buttons."""
+
+    @property
+    def puts_back(self) -> bool:
+        """Whether it is about protected files that a command changed, which only an answer for just that decides."""
+        return self.kind == "approval" and names.PUT_BACK in self.options
+
+    @property
+    def head(self) -> str:
+        """What says in one line what it is about."""
+        return self.summary or self.title
+
+    @property
+    def leaves_sandbox(self) -> bool:
+        """Whether it is about a command without a sandbox."""
+        return self.title.startswith(_OUTSIDE_SANDBOX)
 
 
 class OpenItems:
@@ -67,79 +232,100 @@ class OpenItems:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, str]] = {}
         self._items: dict[str, OpenItem] = {}
-        self._proposed: dict[str, dict[str, Any]] = {}
+        self._proposed: dict[str, logged.EditProposed] = {}
 
     def __iter__(self) -> Iterator[OpenItem]:
         return iter(self._items.values())
 
-    def event(self, event: dict[str, Any]) -> None:
+    def event(self, event: logged.WireEvent) -> None:
         """Take in an `outrider/event`."""
-        data = cast("dict[str, Any]", event.get("data", {}))
-        match event.get("type"):
+        match event["type"]:
             case "tool.requested":
-                self._calls[data["callId"]] = data["name"], essential_argument(data["name"], data["input"])
+                name = event["data"]["name"]
+                self._calls[event["data"]["callId"]] = name, essential_argument(name, event["data"]["input"])
             case "tool.finished":
-                self._calls.pop(data["callId"], None)
+                self._calls.pop(event["data"]["callId"], None)
             case "edit.proposed":
-                self._proposed[data["changeId"]] = data
+                self._proposed[event["data"]["changeId"]] = event["data"]
             case "approval.requested":
-                self._add(data | {"kind": "approval"})
+                asked = event["data"]
+                # What was reviewed before has other hunks than were proposed.
+                ids = [] if asked.get("reviewed") else asked.get("changeIds", [])
+                self._add("approval", asked, asked["title"], changes=ids)
             case "question.asked":
-                self._add(data | {"kind": "question", "title": data["question"]})
+                asked = event["data"]
+                self._add("question", asked, asked["question"], free_form=asked["allowFreeForm"])
             case "tool.asked":
-                self._add(data | {"kind": "tool", "title": f"Tool {data['name']}", "allowFreeForm": True})
+                self._add("tool", event["data"], f"Tool {event['data']['name']}", free_form=True)
             case "approval.resolved" | "question.answered" | "tool.answered":
-                self._items.pop(data["id"], None)
+                self._items.pop(event["data"]["id"], None)
             case "turn.parked":
-                self.status(data["open"])
+                self.status(event["data"]["open"])
             case _:
                 pass
 
-    def status(self, items: Sequence[dict[str, Any]]) -> None:
+    def status(self, items: Sequence[logged.Open]) -> None:
         """Take in the open items of a status, but a question about trust: it is in no event, so it is shown when it is asked."""
         for item in items:
             if item["id"] not in self._items and not item["id"].startswith(names.TRUST_ITEM):
-                self._add(item)
+                self._add(item["kind"], item, item["title"], free_form=item["allowFreeForm"])
 
     def asked_by(self, question: Question) -> OpenItem | None:
-        """The item that a question is about: its message begins with the title; the latest if there are several."""
+        """The item that a question is about: its message begins with the item's summary or title, the longest of them."""
         # A message has what a title hides spelled out.
         fitting = [
             item
             for item in self._items.values()
-            if question.message.startswith((item.title.strip(), spelled_out(item.title).strip()))
+            if question.message.startswith((item.head.strip(), spelled_out(item.title).strip()))
         ]
-        return max(fitting, key=lambda item: len(item.title), default=None)
+        return max(fitting, key=lambda item: len(item.head), default=None)
 
-    def _add(self, data: dict[str, Any]) -> None:
+    def _add(
+        self,
+        kind: str,
+        data: logged.ApprovalRequested | logged.QuestionAsked | logged.ToolAsked | logged.Open,
+        title: str,
+        *,
+        free_form: bool = False,
+        changes: Sequence[str] = (),
+    ) -> None:
         tool, argument = self._calls.get(data.get("callId", ""), ("", ""))
-        ids = cast("list[str]", data.get("changeIds", []))
-        proposed = [self._proposed[one] for one in ids] if self._proposed.keys() >= set(ids) else []
+        proposed = [self._proposed[one] for one in changes] if self._proposed.keys() >= set(changes) else []
         self._items[data["id"]] = OpenItem(
             id=data["id"],
-            kind=data["kind"],
-            title=data["title"],
+            kind=kind,
+            title=title,
             call=f"{tool}: {argument}" if tool else "",
-            tool=tool or _tool_of(data["title"]),
+            tool=tool or _tool_of(title),
             detail=data.get("detail", ""),
-            free_form=bool(data.get("allowFreeForm", False)),
+            free_form=free_form,
             has_buttons=bool(data.get("options")),
-            # What was reviewed before has other hunks than were proposed.
-            changes=() if data.get("reviewed") else changes_of(proposed),
+            options=tuple(data.get("options", ())),
+            changes=changes_of(proposed),
+            summary=data.get("summary", ""),
         )
 
 
 def _tool_of(title: str) -> str:
     # After a restart the call's event is not sent again; the title says enough (contract, "Titles").
     verb = title.partition(" ")[0]
-    by_verb = {"Run:": COMMAND_TOOL, "Edit": "edit_file", "Create": "write_file", "Delete": "delete_file"}
+    by_verb = {
+        "Run:": COMMAND_TOOL,
+        "Run": COMMAND_TOOL,
+        "Edit": "edit_file",
+        "Create": "write_file",
+        "Delete": "delete_file",
+    }
     by_verb |= {"Rename": "rename_file", "Change": "apply_patch"}
     return by_verb.get(verb, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What `--yes-to` allows: `edits`, `commands`, `all`, or patterns with `*` and `?`."""
+    """What `--yes-to` allows: `edits`, `commands`, `outside`, `all` of these but `outside`, or patterns with `*` and `?`.
+
+    Protected files that a command changed are no effect to allow: `put-back` and `keep` say what becomes of them, nothing else does.
+    """
 
     patterns: tuple[str, ...] = ()
 
@@ -148,7 +334,7 @@ class Rules:
 
         A pattern is compared with the whole title, such as `Run: make test`, and with the call, such as
         `run_command: make test`. For commands its wildcards do not match what joins or nests commands. For edits
-        outside the workspace it has to say so.
+        outside the workspace, and for commands without a sandbox, it has to say so.
         """
         if item.kind != "approval":
             return None
@@ -157,17 +343,23 @@ class Rules:
 
 def can_match(pattern: str) -> bool:
     """Whether there can be an approval that `pattern` allows: a slip would park the turn without a word."""
-    if pattern in {"all", "edits", "commands"} or pattern.startswith(_BEGINNINGS):
+    if pattern in {"all", "edits", "commands", "outside", *_OF_FILES} or pattern.startswith(_BEGINNINGS):
         return True
     tools = EDIT_TOOLS | {COMMAND_TOOL}
-    head = re.split("[:*?]", pattern, maxsplit=1)[0]
+    head = "".join(takewhile(lambda sign: sign not in ":*?", pattern))
     if head == pattern:
         return False
     return head in tools if pattern[len(head)] == ":" else any(tool.startswith(head) for tool in tools)
 
 
 def _allows(pattern: str, item: OpenItem) -> bool:
+    if item.puts_back or pattern in _OF_FILES:
+        return item.puts_back and pattern in _OF_FILES
+    if item.leaves_sandbox and pattern != "outside" and not pattern.startswith(_OUTSIDE_SANDBOX):
+        return False  # a yes to a command, or to all that asks, is none to run it without a sandbox
     match pattern:
+        case "outside":
+            return item.leaves_sandbox
         case "all":
             return True
         case "edits":
@@ -183,10 +375,9 @@ def _allows(pattern: str, item: OpenItem) -> bool:
             return any(expression.fullmatch(text) for text in texts if text)
 
 
-def _compiled(pattern: str, many: str) -> re.Pattern[str]:
+def _compiled(pattern: str, many: str) -> Pattern:
     one = many[:-1]
-    parts = (many if part == "*" else one if part == "?" else re.escape(part) for part in pattern)
-    return re.compile("".join(parts))
+    return built("".join(many if sign == "*" else one if sign == "?" else escaped(sign) for sign in pattern))
 
 
 @dataclass(slots=True)
@@ -207,13 +398,21 @@ class Answerer:
     async def __call__(self, question: Question) -> str | None:
         """Give the title to answer with, None to leave the question open."""
         item = self.items.asked_by(question)
-        once = next((one for one in (names.ALLOW_ONCE, names.RUN_OUTSIDE) if one in question.titles), None)
         rule = self.rules.allowing(item) if item else None
-        # A yes to a command is none to leave its sandbox; a yes to all is.
-        if once and rule and (once == names.ALLOW_ONCE or "all" in self.rules.patterns):
+        wanted = (_OF_FILES[rule],) if rule in _OF_FILES else (names.ALLOW_ONCE, names.RUN_OUTSIDE)
+        title = next((one for one in wanted if one in question.titles), None)
+        if title and rule:
             self.used.add(rule)
-            self._say(f"  > {once} (--yes-to {rule})", "green")
-            return once
+            self._say(f"  > {title} (--yes-to {rule})", "green")
+            return title
+        if (
+            self.keyboard is None
+            and item is not None
+            and item.puts_back
+            and names.PUT_BACK in question.titles
+        ):
+            self._say(f"  > {names.PUT_BACK} (nobody can answer; --yes-to keep keeps such changes)", "green")
+            return names.PUT_BACK
         if self.always in question.titles and item and item.kind == "approval":
             self._say(f"  > {self.always}", "green")
             return self.always
@@ -271,10 +470,10 @@ class Answerer:
             if free and item:
                 await self.answer_command({"id": item.id, "answer": choice})
                 return None
-            self._say(f"  “{visible(choice)}” is none of them", "yellow")
+            self._say(f"  “{visible(choice)}” is not one of them", "yellow")
 
     async def _review(self, item: OpenItem, keyboard: Keyboard) -> bool:
-        """Have each change of an edit decided about; False where the person went back."""
+        """Have each change of an edit decided about; False where the user went back."""
         review = HunkReview(item.changes, self._say, lambda text: self._typed(keyboard, text))
         decided = await review.decide()
         if decided is None:
@@ -283,8 +482,16 @@ class Answerer:
         return True
 
     async def _typed(self, keyboard: Keyboard, prompt: str) -> str | None:
-        self.renderer.console.print(prompt, end="")
-        return await keyboard.line()
+        before = ""
+
+        def draw(early: bool) -> None:
+            nonlocal before
+            if early:
+                self._say(f"{before}  {_TOO_EARLY}", "yellow")
+            self.renderer.console.print(prompt, end="")
+            before = "\n"  # the cursor is left behind the prompt
+
+        return await keyboard.answer(draw)
 
     def _say(self, text: str, style: str = "") -> None:
         self.renderer.console.print(text, style=style)

@@ -3,13 +3,10 @@
 from pathlib import Path
 from typing import Any, cast
 
-from rich.console import Console
-from rich.text import Text
-
 import outrider_protocol as names
 from outrider.cli.export import hand_over
 from outrider.cli.look import RefusedError, server_of
-from outrider.cli.render import Renderer
+from outrider.cli.problems import Problems
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import one_line, visible
 
@@ -21,17 +18,17 @@ async def changes(
     options: Object,
     session_id: str | None,
     target: Path | None,
-    console: Console,
     *,
     patch: bool,
     force: bool,
 ) -> ExitCode:
-    """Write what a session changed to `target`, or to standard output; what goes wrong is said on `console`."""
+    """Write what a session changed to `target`, or to standard output."""
+    problems = Problems()
     params: Object = {"format": "patch" if patch else "list"}
     if session_id is not None:
         params["sessionId"] = session_id
     try:
-        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
+        async with server_of(workspace, options | {"events": False}, problems) as client:
             given = await client.command(names.CHANGES, params, seconds=None)
             listed = (
                 given
@@ -43,21 +40,18 @@ async def changes(
     text = str(given["patch"]) if patch else _listed(given)
     left_out = cast("list[Object]", given.get("leftOut", []))
     for one in left_out:
-        console.print(
-            Text.assemble("not in the patch: ", one_line(one["path"]), ": ", visible(one["reason"])),
-            soft_wrap=True,
-        )
+        problems.note(f"not in the patch: {one_line(one['path'])}: {one['reason']}")
     if not text and not left_out:
-        console.print(Text(_nothing(listed)), soft_wrap=True)
+        problems.note(_nothing(listed))
     content = text.encode("utf-8", "surrogatepass")
-    done = await hand_over(content, target, console, force=force)
+    done = await hand_over(content, target, problems, force=force)
     return ExitCode.COMPLETED if done else ExitCode.FAILED
 
 
 def _nothing(listed: Object) -> str:
     """Why there is nothing to hand over."""
     if listed["changes"]:
-        return f"nothing of the changes of session {listed['sessionId']} is left in the files"
+        return f"no change of session {listed['sessionId']} is left in the files"
     return f"session {listed['sessionId']} has no changes"
 
 

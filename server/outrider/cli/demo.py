@@ -1,4 +1,4 @@
-"""`outrider demo`: a bug in a small sample project is found, fixed and verified, in front of the person.
+"""`outrider demo`: a bug in a small sample project is found, fixed and verified, in front of the user.
 
 The server, the tools and the tests are the real ones; without `--model` only the model's answers come from a script.
 """
@@ -19,6 +19,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 import outrider_protocol as names
+from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
 from outrider.cli.terminal import Keyboard, visible
@@ -27,7 +28,7 @@ TASK: Final = (
     "A customer who parked for exactly one hour was billed for two. "
     "Find the bug, fix it, and show that the tests pass."
 )
-AFTER_REJECTION: Final = "the script goes on as if it had been allowed; a real model would not"
+AFTER_REJECTION: Final = "the script continues as if you had allowed it; a real model would not"
 TEST_SECONDS: Final = 120.0
 """How long the sample's own tests may take."""
 
@@ -41,7 +42,7 @@ async def run_demo(
         options: `initializationOptions`; without a `model` the script that is shipped plays it.
         console: Where it is shown.
         keyboard: Who answers the approvals; None allows each one, and says so.
-        keep: Leave the sample project on the disk.
+        keep: Leave the sample project on disk.
     """
     base = await asyncio.to_thread(_temporary_folder)
     try:
@@ -64,7 +65,7 @@ async def run_demo(
         ended = await run_task(task, renderer, keyboard)
         passed = await _tests_pass(workspace, console)
         code = ended.code or (ExitCode.COMPLETED if passed else ExitCode.FAILED)
-        left = f"is in {workspace}" if keep else "was removed, and its session with it; --keep leaves them"
+        left = f"is in {workspace}" if keep else "was removed with its session; --keep keeps both"
         console.print(Text(f"The sample project {left}.", style="dim"), soft_wrap=True)
         return ExitCode(code)
     finally:
@@ -99,13 +100,13 @@ def _introduce(console: Console, workspace: Path, scripted: bool, alone: bool) -
     text = Text()
     text.append("Task  ", "bold")
     text.append(TASK + "\n\n")
-    text.append("A small project with a real bug lies in a temporary folder:\n")
+    text.append("A small project with a real bug was created in a temporary folder:\n")
     text.append(f"{visible(str(workspace))}\n", "dim")
     text.append("Server, tools and tests are real. ")
     if scripted:
         text.append("The model's answers come from a script.")
     if alone:
-        text.append("\nNobody is asked: every approval is answered with “Allow once”.")
+        text.append("\nYou will not be asked: every approval is answered with “Allow once”.")
     console.print(
         Panel(text, title="Outrider demo", title_align="left", box=box.ROUNDED, width=min(console.width, 80))
     )
@@ -122,7 +123,7 @@ async def _tests_pass(workspace: Path, console: Console) -> bool:
     except TimeoutError:
         process.kill()
         await process.wait()
-        console.print(Text(f"The sample's tests did not end within {TEST_SECONDS:g} seconds.", style="red"))
+        Problems().error(f"the sample's tests did not end within {TEST_SECONDS:g} seconds")
         return False
     passed = process.returncode == 0
     last = report.decode("utf-8", "replace").strip().splitlines()
@@ -130,7 +131,7 @@ async def _tests_pass(workspace: Path, console: Console) -> bool:
     verdict = "they pass" if passed else f"they do not pass ({last[-1] if last else 'no report'})"
     console.print()
     console.print(
-        Text(f"The sample's own tests, run once more from outside: {ran.lower()}, {verdict}.",
+        Text(f"The sample's own tests, run again outside Outrider: {ran.lower()}, {verdict}.",
              style="bold green" if passed else "bold red")
     )  # fmt: skip
     return passed

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from outrider.cli.terminal import visible
 from outrider.ports.text import cut_lines
-
-Data = dict[str, Any]
+from outrider_protocol import logged
 
 NO_LINE_END: Final = "\\ No newline at end of file"
 FILE_LINES: Final = 200
@@ -28,16 +27,16 @@ class FileDiff:
     removed: int = 0
 
 
-def diff_lines(hunks: list[Data]) -> list[str]:
+def diff_lines(hunks: Sequence[logged.WireHunk]) -> list[str]:
     """Hunks as the lines of a unified diff without context."""
     lines: list[str] = []
     shift = 0
     for hunk in hunks:
-        removed, added = (_split(str(hunk[side])) for side in ("removed", "added"))
-        line = int(hunk["line"])
+        removed, added = (_split(text) for text in (hunk["removed"], hunk["added"]))
+        line = hunk["line"]
         lines.append(f"@@ -{line},{len(removed)} +{line + shift},{len(added)} @@")
-        lines += _marked("-", str(hunk["removed"]))
-        lines += _marked("+", str(hunk["added"]))
+        lines += _marked("-", hunk["removed"])
+        lines += _marked("+", hunk["added"])
         shift += len(added) - len(removed)
     return lines
 
@@ -78,12 +77,12 @@ def counts(added: int, removed: int) -> str:
     return f"(+{added} −{removed})"
 
 
-def counts_of(hunks: Iterable[Data]) -> str:
+def counts_of(hunks: Iterable[logged.WireHunk]) -> str:
     """How many lines came and went with hunks."""
     added, removed = 0, 0
     for hunk in hunks:
-        added += len(_split(str(hunk["added"])))
-        removed += len(_split(str(hunk["removed"])))
+        added += len(_split(hunk["added"]))
+        removed += len(_split(hunk["removed"]))
     return counts(added, removed)
 
 

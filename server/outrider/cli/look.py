@@ -1,18 +1,20 @@
 """The commands that look at a workspace's sessions: `sessions`, `events`, `undo`, `redo`, `doctor`."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
+import platformdirs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItems, Rules
+from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import ExitCode, exit_of_refusal, explained, with_the_way_to_a_model
 from outrider.cli.terminal import Keyboard, one_line, visible
@@ -20,14 +22,19 @@ from outrider.lsp.client import (
     Client,
     ClientError,
     CommandError,
-    OnObject,
+    OnEvent,
     OnQuestion,
     ignore,
     leave_unanswered,
 )
+from outrider.settings import from_layers, read_user_file
+from outrider.store.locks import LOCKS, marked_failed
+from outrider.store.reader import list_finished
+from outrider_protocol import logged
 
 Object = dict[str, Any]
 
+NO_SESSIONS: Final = "this folder has no sessions yet"
 _GAP: Final = 2
 """Columns of a terminal between two columns of a table."""
 _TITLE_WIDTH: Final = 16
@@ -38,7 +45,7 @@ _CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 class RefusedError(Exception):
-    """The server said no, and the person was told."""
+    """The server said no, and the user was told."""
 
     def __init__(self, code: ExitCode) -> None:
         super().__init__()
@@ -49,28 +56,28 @@ class RefusedError(Exception):
 async def server_of(
     workspace: Path,
     options: Object,
-    renderer: Renderer,
+    problems: Problems,
     on_question: OnQuestion = leave_unanswered,
-    on_event: OnObject = ignore,
+    on_event: OnEvent = ignore,
 ) -> AsyncGenerator[Client, None]:
     """A server of a workspace, for a few commands that tell of its sessions.
 
     Raises:
-        RefusedError: It said no, or failed; the renderer showed why.
+        RefusedError: It said no, or failed; `problems` showed why.
     """
     try:
         async with Client.start(
-            workspace, options, on_question=on_question, on_event=on_event, on_message=renderer.message
+            workspace, options, on_question=on_question, on_event=on_event, on_message=problems.message
         ) as client:
             yield client
     except CommandError as problem:
-        renderer.problem(explained(problem))
+        problems.error(explained(problem))
         raise RefusedError(exit_of_refusal(problem)) from problem
     except ClientError as problem:
-        renderer.problem(str(problem))
+        problems.error(str(problem))
         raise RefusedError(ExitCode.FAILED) from problem
     finally:
-        renderer.show_held()
+        problems.show_held()
 
 
 async def latest_session(client: Client) -> str | None:
@@ -80,17 +87,46 @@ async def latest_session(client: Client) -> str | None:
 
 
 async def sessions(workspace: Path, options: Object, console: Console) -> ExitCode:
-    """List the sessions of a workspace."""
-    try:
-        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
-            listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
-    except RefusedError as refused:
-        return refused.code
+    """List the sessions of a workspace: from the log alone where that is enough, else a server tells how they stand."""
+    listed = _finished(workspace, options)
+    if listed is None:
+        try:
+            async with server_of(workspace, options | {"events": False}, Problems()) as client:
+                listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
+        except RefusedError as refused:
+            return refused.code
     if not listed:
-        console.print("no sessions in this folder yet")
+        Problems().note(NO_SESSIONS)
         return ExitCode.COMPLETED
     console.print(sessions_table(listed, console.width), crop=False)
     return ExitCode.COMPLETED
+
+
+def _finished(workspace: Path, options: Object) -> list[Object] | None:
+    """The sessions of a workspace as the server lists them; None where it has more to say than the log."""
+    file = platformdirs.user_config_path("outrider") / "settings.toml"
+    given, problem = read_user_file(file)
+    layered = from_layers((str(file), given), ("initializationOptions", options))
+    if problem or layered.messages:
+        return None
+    own = layered.settings.state_dir
+    state_dir = Path(own).expanduser() if own else platformdirs.user_state_path("outrider")
+    if marked_failed(state_dir / LOCKS):
+        return None
+    rows = list_finished(state_dir, workspace.as_uri())
+    if rows is None:
+        return None
+    return [
+        {
+            "sessionId": row.session_id,
+            "title": row.title,
+            "state": "closed",
+            "outcome": row.last_turn_state or "interrupted",
+            "lastAt": row.last_at,
+            "turns": row.turns,
+        }
+        for row in rows
+    ]
 
 
 def sessions_table(listed: list[Object], width: int) -> Table:
@@ -146,15 +182,15 @@ async def events(
     """Show a session's log from event `first` on: rendered, or as JSON lines to `lines`; without an id the latest."""
     renderer = Renderer(console)
     try:
-        async with server_of(workspace, options | {"events": False}, renderer) as client:
+        async with server_of(workspace, options | {"events": False}, renderer.problems) as client:
             session_id = session_id or await latest_session(client)
             if session_id is None:
-                console.print("no sessions in this folder yet")
+                renderer.problems.note(NO_SESSIONS)
                 return ExitCode.COMPLETED
             more = True
             while more:
                 page = await client.command(names.EVENTS, {"sessionId": session_id, "fromSeq": first})
-                for event in cast("list[Object]", page["events"]):
+                for event in cast("list[logged.WireEvent]", page["events"]):
                     if lines is None:
                         renderer.event(event)
                     else:
@@ -186,10 +222,23 @@ async def undo(
     """
     renderer = Renderer(console)
     answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
-    made: list[Object] = []
+    made: list[logged.WireEvent] = []
     try:
-        async with server_of(workspace, options, renderer, answerer, made.append) as client:
-            done = await client.command(names.REDO if redo else names.UNDO, params, seconds=None)
+        async with server_of(workspace, options, renderer.problems, answerer, made.append) as client:
+            asked = params if redo else {"latest": True, **params}
+            try:
+                done = await client.command(names.REDO if redo else names.UNDO, asked, seconds=None)
+            except CommandError as problem:
+                if problem.reason != "not_latest":
+                    raise
+                if not await _is_meant(problem, renderer, keyboard):
+                    return ExitCode.FAILED
+                named = {
+                    "sessionId": problem.data["sessionId"],
+                    "scope": "turn",
+                    "id": problem.data["turnId"],
+                }
+                done = await client.command(names.UNDO, named, seconds=None)
     except RefusedError as refused:
         return refused.code
     cannot = "redone" if redo else "undone"
@@ -197,29 +246,46 @@ async def undo(
         console.print(Text(_done(row, made, redo=redo), style="green"))
     for row in cast("list[Object]", done["conflicts"]):
         place = f"{one_line(row['path'])}:{row['line']}"
-        console.print(Text(f"left as it is: {place}: {visible(row['reason'])}", style="yellow"))
+        console.print(Text(f"left unchanged: {place}: {visible(row['reason'])}", style="yellow"))
     for row in cast("list[Object]", done["notUndoable"]):
         console.print(
             Text(f"cannot be {cannot}: {one_line(row['what'])}: {visible(row['reason'])}", style="yellow")
         )
     stayed = done["conflicts"] or done["notUndoable"]
     if not done["undone"] and not stayed:
-        console.print(f"there was nothing to {'bring' if redo else 'take'} back")
+        console.print(f"there was nothing to {'redo' if redo else 'undo'}")
     return ExitCode.COMPLETED if done["undone"] and not stayed else ExitCode.FAILED
 
 
-def _done(row: Object, events: list[Object], *, redo: bool) -> str:
+def _done(row: Object, events: Sequence[logged.WireEvent], *, redo: bool) -> str:
     """What was done to a file, by the events of it."""
     path, hunks = str(row["path"]), counted(row["hunks"], "hunk")
-    edits = [one["data"] for one in events if one["type"] in {"edit.applied", "edit.merged"}]
+    edits = [one["data"] for one in events if one["type"] == "edit.applied" or one["type"] == "edit.merged"]
     made = [one for one in edits if "undoes" in one and path in {one["path"], one.get("to")}]
     name = one_line(path)
     for one in made:
-        if one["operation"] == "rename":
+        if one["operation"] == "rename" and "to" in one:
             name = f"{one_line(one['path'])} → {one_line(one['to'])}"
     if redo and made and made[-1]["operation"] == "delete":
         return f"deleted again: {name}"
-    return f"{'brought back' if redo else 'taken back'}: {name} ({hunks})"
+    return f"{'redone' if redo else 'undone'}: {name} ({hunks})"
+
+
+async def _is_meant(problem: CommandError, renderer: Renderer, keyboard: Keyboard | None) -> bool:
+    """Whether a turn is to be taken back that is not the latest one. Where nobody can be asked it is said, and done."""
+    prompt = one_line(str(problem.data["prompt"]))
+    if keyboard is None:
+        renderer.problems.warning(
+            f"the latest turn has nothing to undo; this turn is undone instead: {prompt}"
+        )
+        return True
+
+    def draw(_again: bool) -> None:
+        question = f"The latest turn has nothing to undo. Undo this one instead? {prompt}"
+        renderer.console.print(Text(question))
+        renderer.console.print("  y for yes, Enter for no: ", end="")
+
+    return ((await keyboard.answer(draw)) or "").strip().lower() in {"y", "yes"}
 
 
 async def _nothing(params: Object) -> None:
@@ -229,7 +295,7 @@ async def _nothing(params: Object) -> None:
 async def doctor(workspace: Path, options: Object, console: Console, *, probe: bool = False) -> ExitCode:
     """Show the checks of the server, with the model's answer to a probe where that is wanted; gives 1 if one failed."""
     try:
-        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
+        async with server_of(workspace, options | {"events": False}, Problems()) as client:
             checked = cast(
                 "list[Object]",
                 (
@@ -240,7 +306,7 @@ async def doctor(workspace: Path, options: Object, console: Console, *, probe: b
             )
     except RefusedError as refused:
         return refused.code
-    # Here the editor is this program itself, which says nothing about the person's own.
+    # Here the editor is this program itself, which says nothing about the user's own.
     checks = [check for check in checked if check["name"] != "editor"]
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

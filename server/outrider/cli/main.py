@@ -11,14 +11,16 @@ from pydantic import ValidationError
 from typer.exceptions import TyperException
 
 import outrider
-from outrider.cli import look, permission_commands, trust_commands
+from outrider.cli import look
 from outrider.cli.answers import Rules, can_match
 from outrider.cli.demo import run_demo
+from outrider.cli.policy import permission_commands, trust_commands
+from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
 from outrider.cli.terminal import keyboard, make_console
 from outrider_protocol.events import Mode, UndoScope
-from outrider_protocol.settings import PermissionMode, ProviderKind, Settings
+from outrider_protocol.settings import THINKING_LEVELS, PermissionMode, ProviderKind, Settings
 
 Object = dict[str, Any]
 
@@ -26,10 +28,12 @@ app: Final = typer.Typer(
     name="outrider",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="A coding agent behind the Language Server Protocol: one process, any editor.",
     epilog="Exit codes of run and demo: 0 completed, 1 failed or refused, 2 usage or settings, "
-    "3 waits for an answer, 4 budget exhausted, 130 cancelled.",
+    "3 waiting for an answer, 4 budget exhausted, 130 cancelled. "
+    "For every command: 141 if the reader of its output closed the pipe.",
 )
 
 WorkspaceOption = Annotated[
@@ -44,7 +48,7 @@ ModelOption = Annotated[
         "--model", help="provider/name, scripted:PATH or recorded:PATH. Default: the user's settings."
     ),
 ]
-StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Where the log of sessions is kept.")]
+StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Folder for the logs of sessions.")]
 UrlOption = Annotated[
     str | None,
     typer.Option("--provider-url", help="Address of the model's provider, with its version segment (…/v1)."),
@@ -59,26 +63,45 @@ OutputOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="The file to write. Default: standard output.", show_default=False),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
+
+
+PIPE_CLOSED: Final = 128 + 13
+"""What a shell gives for a program that SIGPIPE (13) ended: the reader of its output went away."""
 
 
 def main(argv: list[str]) -> int:
     """Run the command that `argv` (without the program's name) names; gives its exit code."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if stream]  # None where the shell closed it
+    try:
+        code = _exit_code(argv)
+        for stream in streams:
+            stream.flush()
+        return code
+    except BrokenPipeError:
+        # The reader of the output is gone. The interpreter must not fail again when it flushes at its end.
+        for stream in streams:
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return PIPE_CLOSED
+
+
+def _exit_code(argv: list[str]) -> int:
     try:
         return app(args=argv, prog_name="outrider", standalone_mode=False) or 0
     except TyperException as slip:
         if message := slip.format_message():  # empty where only the help was wanted
-            make_console(sys.stderr).print(f"error: {message}", style="red")
+            Problems().error(message)
         return slip.exit_code
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # typer exits with 1 at those that have an errno
+            raise end.__context__ from None
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return ExitCode.CANCELLED
-    except BrokenPipeError:
-        # Whoever read the output is gone; the interpreter must not fail again when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILED
 
 
 def _version(wanted: bool) -> None:
@@ -108,29 +131,43 @@ def serve() -> None:
 @app.command()
 def run(
     task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="What to do. Without it, --session goes on.")
+        str | None,
+        typer.Argument(
+            metavar="TASK", help="The task; - reads it from standard input. Without it, --session continues."
+        ),
     ] = None,
     workspace: WorkspaceOption = Path(),
     model: ModelOption = None,
-    mode: Annotated[Mode, typer.Option(help="plan and explore only read.")] = "agent",
+    mode: Annotated[Mode, typer.Option(help="plan and explore are read-only.")] = "agent",
+    thinking: Annotated[
+        str | None,
+        typer.Option(
+            help="How much the model thinks: off, low, medium, high, max or a number of tokens.",
+            metavar="LEVEL",
+        ),
+    ] = None,
     permission_mode: Annotated[
-        PermissionMode | None, typer.Option(help="What may happen without a question.")
+        PermissionMode | None, typer.Option(help="What Outrider may do without asking.")
     ] = None,
     yes_to: Annotated[
         list[str] | None,
         typer.Option(
             metavar="WHAT",
-            help="Allow without asking: edits, commands, all, or a pattern such as "
-            "'Run: make *' or 'Edit docs/*'. Can be given several times.",
+            help="Allow without asking: edits, commands, all, or a pattern such as 'Run: make *' or 'Edit docs/*'. "
+            "outside allows commands without a sandbox; all does not include it. put-back and keep decide what happens to "
+            "protected files that a command changed; the default without a user is put-back. Can be given several times.",
         ),
     ] = None,
-    session: Annotated[str | None, typer.Option(help="Go on with this session.", metavar="ID")] = None,
+    session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Vouch for the folder, for this run: what it tells its agents counts."),
+        typer.Option("--trust", help="Trust the folder for this run: use its agent instructions."),
     ] = False,
     json_lines: Annotated[
-        bool, typer.Option("--json", help="Events on stdout, one JSON object a line; all else on stderr.")
+        bool,
+        typer.Option(
+            "--json", help="Print events on stdout, one JSON object per line; everything else on stderr."
+        ),
     ] = False,
     state_dir: StateOption = None,
     provider_url: UrlOption = None,
@@ -139,13 +176,15 @@ def run(
 ) -> None:
     """Give the agent a task in a folder, and watch and answer it here."""
     if task is None and session is None:
-        raise typer.BadParameter("give a task, or --session to go on with one", param_hint="TASK")
+        raise typer.BadParameter("give a task, or --session to continue one", param_hint="TASK")
+    if task == "-":
+        task = _standard_input()
     if task is not None and not task.strip():
         raise typer.BadParameter("the task is empty", param_hint="TASK")
     for pattern in yes_to or ():
         if not can_match(pattern):
             raise typer.BadParameter(
-                f"“{pattern}” can allow nothing: say edits, commands, all, or how the approval begins, such as "
+                f"“{pattern}” matches no approval: use edits, commands, outside, all, put-back, keep, or the beginning of the approval, such as "
                 "'Run: make *', 'Edit docs/*', 'run_command: make *' or '*'",
                 param_hint="--yes-to",
             )
@@ -154,23 +193,37 @@ def run(
     )
     if trust:
         options["trusted"] = True
-    renderer = Renderer(make_console(sys.stderr if json_lines else sys.stdout))
+    shown_on = sys.stderr if json_lines else sys.stdout
+    renderer = Renderer(make_console(shown_on))
     wanted = Task(
         workspace=folder(workspace),
         options=options,
         prompt=task,
         session_id=session,
         mode=mode,
+        thinking=None if thinking is None else level_of_thinking(thinking),
         rules=Rules(tuple(yes_to or ())),
     )
-    ended = asyncio.run(run_task(wanted, renderer, keyboard(), sys.stdout if json_lines else None))
+    ended = asyncio.run(run_task(wanted, renderer, keyboard(shown_on), sys.stdout if json_lines else None))
     raise typer.Exit(ended.code)
+
+
+def _standard_input() -> str:
+    """All of standard input.
+
+    Raises:
+        typer.BadParameter: It is no text.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise typer.BadParameter("standard input is not UTF-8 text", param_hint="TASK") from problem
 
 
 @app.command()
 def demo(
     model: ModelOption = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the sample project for a look.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the sample project afterwards.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Allow everything without asking.")] = False,
     provider_url: UrlOption = None,
     key_env: KeyOption = None,
@@ -179,7 +232,7 @@ def demo(
     """Watch a bug being found, fixed and verified in a small sample project; needs no model."""
     options = settings(model, None, None, provider_url, key_env, provider_kind)
     console = make_console(sys.stdout)
-    code = asyncio.run(run_demo(options, console, None if yes else keyboard(), keep=keep))
+    code = asyncio.run(run_demo(options, console, None if yes else keyboard(sys.stdout), keep=keep))
     raise typer.Exit(code)
 
 
@@ -216,8 +269,8 @@ def models(
 @app.command()
 def events(
     session: SessionArgument = None,
-    first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
-    json_lines: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    first: Annotated[int, typer.Option("--from", min=1, help="The first event to show.")] = 1,
+    json_lines: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -248,8 +301,7 @@ def export(
     """
     from outrider.cli.export import export as export_session
 
-    options, console = settings(None, None, state_dir), make_console(sys.stderr)
-    done = export_session(folder(workspace), options, session, output, console, force=force)
+    done = export_session(folder(workspace), settings(None, None, state_dir), session, output, force=force)
     raise typer.Exit(asyncio.run(done))
 
 
@@ -272,22 +324,25 @@ def report(
     """
     from outrider.cli.report.command import report as write_report
 
-    options, console = settings(None, None, state_dir), make_console(sys.stderr)
-    done = write_report(folder(workspace), options, of, output, console, force=force)
+    done = write_report(folder(workspace), settings(None, None, state_dir), of, output, force=force)
     raise typer.Exit(asyncio.run(done))
 
 
 UndoSession = Annotated[
     str | None,
-    typer.Argument(metavar="SESSION", help="Default: the latest session with something to take back."),
+    typer.Argument(metavar="SESSION", help="Default: the latest session with something to undo."),
 ]
 RedoSession = Annotated[
     str | None,
-    typer.Argument(metavar="SESSION", help="Default: the latest session in which something was taken back."),
+    typer.Argument(metavar="SESSION", help="Default: the latest session with something to redo."),
 ]
 ScopeOption = Annotated[
     UndoScope | None,
-    typer.Option("--scope", help="How much. Default: what the id names, else a turn.", show_default=False),
+    typer.Option(
+        "--scope",
+        help="How much to undo or redo. Default: what the id names, otherwise a turn.",
+        show_default=False,
+    ),
 ]
 IdOption = Annotated[
     str | None,
@@ -309,7 +364,7 @@ def undo(
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
-    """Take back changes of a session, those of its latest turn by default, and keep what was written since.
+    """Undo changes of a session, those of its latest turn by default, and keep what was written since.
 
     Exit code 0: all is taken back, 1: something was left as it is or cannot be undone, 2: there is no such session.
     """
@@ -343,7 +398,7 @@ def _take_back(
     given = {"sessionId": session, "scope": scope, "id": of}
     params = {name: value for name, value in given.items() if value is not None}
     options, console = settings(None, None, state_dir), make_console(sys.stdout)
-    done = look.undo(folder(workspace), options, params, console, keyboard(), redo=redo)
+    done = look.undo(folder(workspace), options, params, console, keyboard(sys.stdout), redo=redo)
     raise typer.Exit(asyncio.run(done))
 
 
@@ -355,7 +410,7 @@ def changes(
             metavar="SESSION", help="Default: the latest session that changed something, else the latest."
         ),
     ] = None,
-    patch: Annotated[bool, typer.Option("--patch", help="As one patch that `git apply` takes.")] = False,
+    patch: Annotated[bool, typer.Option("--patch", help="Print one patch for `git apply`.")] = False,
     output: OutputOption = None,
     force: ForceOption = False,
     workspace: WorkspaceOption = Path(),
@@ -364,8 +419,8 @@ def changes(
     """List what a session changed by turn, step, change and hunk, with the ids that undo takes, or give it as a patch."""
     from outrider.cli.changes import changes as show_changes
 
-    options, console = settings(None, None, state_dir), make_console(sys.stderr)
-    done = show_changes(folder(workspace), options, session, output, console, patch=patch, force=force)
+    options = settings(None, None, state_dir)
+    done = show_changes(folder(workspace), options, session, output, patch=patch, force=force)
     raise typer.Exit(asyncio.run(done))
 
 
@@ -377,9 +432,9 @@ def replay(
             metavar="SESSION|FILE", help="A session's id, or an exported one. Default: the latest session."
         ),
     ] = None,
-    first: Annotated[int, typer.Option("--from", min=1, help="The first event wanted.")] = 1,
+    first: Annotated[int, typer.Option("--from", min=1, help="The first event to show.")] = 1,
     must_agree: Annotated[
-        bool, typer.Option("--assert", help="Show the verdict alone; exit with 1 at a difference.")
+        bool, typer.Option("--assert", help="Show only the verdict; exit with 1 if there is a difference.")
     ] = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
@@ -402,7 +457,7 @@ def prompt(
     session: Annotated[
         str | None, typer.Argument(metavar="SESSION", help="Default: the latest session.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As the server gives it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the server's JSON.")] = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -419,17 +474,19 @@ def prompt(
 def draw_map(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE]…", help="What is at hand. Default: nothing.", show_default=False),
+        typer.Argument(
+            metavar="[FILE]…", help="Files you are working on. Default: none.", show_default=False
+        ),
     ] = None,
     tokens: Annotated[
         int | None,
-        typer.Option("--tokens", min=1, max=100_000, help="About how long. Default: as in a turn."),
+        typer.Option("--tokens", min=1, max=100_000, help="Approximate length. Default: as in a turn."),
     ] = None,
-    task: Annotated[str, typer.Option("--task", help="A task, whose words count.")] = "",
+    task: Annotated[str, typer.Option("--task", help="A task; its words influence the order.")] = "",
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Draw the repository map: the names of the workspace's files that matter for some of them."""
-    from outrider.cli.map import show_map, within
+    from outrider.cli.prompt import show_map, within
 
     root = folder(workspace)
     at_hand: Object = {"files": [within(one, root) for one in files or ()], "prompt": task}
@@ -476,25 +533,28 @@ def scenario_run(
     ],
     connection: Annotated[
         Literal["in-process", "stdio"] | None,
-        typer.Option(help="How the server is reached. Default: what the scenario says."),
+        typer.Option(help="How to connect to the server. Default: as the scenario says."),
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which editor is played. Default: what the scenario says."),
+        typer.Option(metavar="NAME", help="Which editor to simulate. Default: as the scenario says."),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the folder of each for a look.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the folder of each scenario.")] = False,
     update_golden: Annotated[
-        bool, typer.Option("--update-golden", help="Write golden transcripts anew.")
+        bool, typer.Option("--update-golden", help="Rewrite golden transcripts.")
     ] = False,
     kill_at_every_event: Annotated[
         bool,
         typer.Option(
             "--kill-at-every-event",
-            help="Play each once for every event of it, kill the server there, and hold the end against the whole run.",
+            help="Play each scenario once per event, kill the server at that event, and compare the end with the full run.",
         ),
     ] = False,
     json_lines: Annotated[
-        bool, typer.Option("--json", help="One JSON object a scenario on stdout; all else on stderr.")
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON object per scenario on stdout; everything else on stderr."
+        ),
     ] = False,
 ) -> None:
     """Play scenario files. Exit code 0: all are as expected, 1: not all, 2: one cannot be played."""
@@ -512,28 +572,44 @@ def scenario_from(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What the scenario is called.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    name: Annotated[str | None, typer.Option(help="Name of the scenario.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Make a scenario out of an exported session: the same files, answers and person, everything else run again.
+    """Make a scenario out of an exported session: the same files, answers and user, everything else run again.
 
     Exit code 0: it is made, 2: the export cannot be read, or the file cannot be written.
     """
     from outrider.cli import scenario
 
-    raise typer.Exit(scenario.scenario_from(export, output, name, make_console(sys.stderr), force=force))
+    raise typer.Exit(scenario.scenario_from(export, output, name, force=force))
 
 
 def folder(path: Path) -> Path:
     """The workspace folder, absolute.
 
     Raises:
-        typer.BadParameter: It is no folder.
+        typer.BadParameter: It is not a folder.
     """
     absolute = path.expanduser().resolve()
     if not absolute.is_dir():
         raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")
     return absolute
+
+
+def level_of_thinking(given: str) -> str | int:
+    """How much the model is to think, as `outrider.run` takes it.
+
+    Raises:
+        typer.BadParameter: It is no level and no number of tokens.
+    """
+    if given in THINKING_LEVELS:
+        return given
+    if given.isascii() and given.isdigit() and int(given) >= 1:
+        return int(given)
+    levels = ", ".join(THINKING_LEVELS)
+    raise typer.BadParameter(
+        f"“{given}” is neither one of {levels} nor a number of tokens", param_hint="--thinking"
+    )
 
 
 def settings(
@@ -565,7 +641,7 @@ def settings(
             options["model"] = f"{scheme}:{script}"
         elif "/" not in model:
             raise typer.BadParameter(
-                f"“{model}” is neither provider/name nor scripted:PATH nor recorded:PATH",
+                f"“{model}” is not provider/name, scripted:PATH or recorded:PATH",
                 param_hint="--model",
             )
     if permission_mode is not None:

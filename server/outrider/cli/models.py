@@ -1,11 +1,12 @@
 """`outrider models`: which models are configured and can be reached, and what could be configured."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from rich.console import Console
 
 from outrider.app import Known, Survey
+from outrider.cli.problems import Problems
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.models.routing.profile import Source, shown
@@ -17,11 +18,17 @@ _MOST_SHOWN: Final = 30
 _SOURCES: Final[dict[Source, str]] = {
     "settings": "your settings",
     "provider settings": "your settings of its provider",
-    "learned": "learned from an answer of its provider",
-    "server": "its provider says so",
-    "table": "known of its family",
+    "learned": "learned from a response of its provider",
+    "server": "reported by its provider",
+    "table": "default of its model family",
     "default": "assumed",
 }
+
+
+class _Say(Protocol):
+    """Prints a line of untrusted text."""
+
+    def __call__(self, text: str, style: str | None = None) -> None: ...
 
 
 def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
@@ -32,40 +39,52 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
         console: Where it is printed.
         every: Whether all names of models are shown, however many there are.
     """
-    settings, surveyed, offers = survey.settings, survey.surveyed, survey.offers
-    model = settings.model
+    surveyed = survey.surveyed
+    problems = Problems()
 
     def say(text: str, style: str | None = None) -> None:
         console.print(visible(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
     for message in survey.messages:
-        say(f"warning: {message}", "yellow")
+        problems.warning(message)
     for one in surveyed:
         say(f"{one.name} ({one.kind}, {one.address})", "bold")
         if one.problem:
             say(f"  {one.problem}", "red")
         _names([f"{one.name}/{model}" for model in one.models], say, every=every)
     if surveyed:
-        for known in survey.known:
-            _profile(known, say)
-        if settings.tiers != Tiers():
-            say("\nmodel: chosen among `tiers`, step by step")
-        elif model is None:
-            say("\nno model is set: set `model` to one of these")
-        else:
-            say(f"\nmodel: {model}")
-        for known in survey.known:
-            if problem := _missing(known.model, surveyed):
-                say(problem, "yellow")
-        unpriced = [one.model for one in survey.known if one.profile.price is None]
-        if settings.limits.cost is not None and unpriced:
-            say(f"limits.cost does not count {', '.join(unpriced)}: the price is unknown", "yellow")
+        _configured(survey, say)
         return ExitCode.FAILED if any(one.problem for one in surveyed) else ExitCode.COMPLETED
-    if not offers:
-        say("no provider is configured, and neither a key nor a server of this machine was found")
+    if not survey.offers:
+        problems.error("no provider is configured, and no API key or local server was found")
         return ExitCode.FAILED
-    say(f"no provider is configured; this was found, and is not used unless you put it into {survey.file}:")
-    for offer in offers:
+    _offered(survey, say)
+    return ExitCode.COMPLETED
+
+
+def _configured(survey: Survey, say: _Say) -> None:
+    """What is known of the models of the configured providers, and which one is used."""
+    settings, surveyed = survey.settings, survey.surveyed
+    for known in survey.known:
+        _profile(known, say)
+    if settings.tiers != Tiers():
+        say("\nmodel: chosen from `tiers` for each step")
+    elif settings.model is None:
+        say("\nno model is set: set `model` to one of these")
+    else:
+        say(f"\nmodel: {settings.model}")
+    for known in survey.known:
+        if problem := _missing(known.model, surveyed):
+            say(problem, "yellow")
+    unpriced = [one.model for one in survey.known if one.profile.price is None]
+    if settings.limits.cost is not None and unpriced:
+        say(f"limits.cost ignores {', '.join(unpriced)}: the price is unknown", "yellow")
+
+
+def _offered(survey: Survey, say: _Say) -> None:
+    """What could be configured, as it stands in the settings file."""
+    say(f"no provider is configured. These were found; to use one, add it to {survey.file}:")
+    for offer in survey.offers:
         first = offer.models[0] if offer.models else "NAME"
         say(f"\n{offer.found}", "bold")
         if offer.to_do:
@@ -76,7 +95,6 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
             say(f'  apiKeyEnv = "{offer.api_key_env}"')
         if offer.models:
             say("  # " + ", ".join(offer.models[:_MOST_SHOWN]))
-    return ExitCode.COMPLETED
 
 
 def _profile(known: Known, say: Callable[[str], None]) -> None:
@@ -104,7 +122,7 @@ def _missing(model: str, surveyed: Sequence[Surveyed]) -> str | None:
     provider, _, name = model.partition("/")
     known = next((one for one in surveyed if one.name == provider), None)
     if known is None:
-        return None if ":" in provider else f"{model} is of no configured provider, so it is never asked"
+        return None if ":" in provider else f"{model} has no configured provider, so it is never used"
     if known.models and name not in known.models and f"{name}:latest" not in known.models:
         return f"{model} is not among those that {provider} lists"
     return None

@@ -1,6 +1,7 @@
 """`outrider prompt`: what the model would be sent next, message by message."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -9,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
-from outrider.cli.look import RefusedError, latest_session, server_of
-from outrider.cli.render import Renderer
+from outrider.cli.look import NO_SESSIONS, RefusedError, latest_session, server_of
+from outrider.cli.problems import Problems
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 
@@ -21,11 +22,12 @@ async def prompt(
     workspace: Path, options: Object, session_id: str | None, console: Console, lines: TextIO | None
 ) -> ExitCode:
     """Show the next request of a session, without an id of the latest; as JSON to `lines` where that is wanted."""
+    problems = Problems()
     try:
-        async with server_of(workspace, options | {"events": False}, Renderer(console)) as client:
+        async with server_of(workspace, options | {"events": False}, problems) as client:
             session_id = session_id or await latest_session(client)
             if session_id is None:
-                console.print("no sessions in this folder yet")
+                problems.note(NO_SESSIONS)
                 return ExitCode.COMPLETED
             shown = await client.command(names.PROMPT, {"sessionId": session_id})
     except RefusedError as refused:
@@ -39,7 +41,7 @@ async def prompt(
     if counted := shown.get("counted"):
         # Else the sum of the sections looks wrong.
         console.print(
-            f"together: the provider's count of the latest request and its answer ({counted}), and what is new"
+            f"total: the provider's count of the latest request and its answer ({counted}), plus what is new"
         )
     form = f", as text in the format {shown['toolFormat']}" if "toolFormat" in shown else ""
     console.print(Text(visible(f"tools{form}: {', '.join(tool['name'] for tool in shown['tools'])}")))
@@ -60,10 +62,37 @@ def _message(message: Object, console: Console) -> None:
 def _counts(shown: Object) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
     table.add_column("section")
-    table.add_column("about so many tokens", justify="right")
+    table.add_column("estimated tokens", justify="right")
     for section in shown["sections"]:
         name = f" {section['name']}" if "name" in section else ""
         table.add_row(Text(visible(f"{section['kind']}{name}")), str(section["tokens"]))
     window = f" of {shown['contextWindow']}" if "contextWindow" in shown else ""
     table.add_row(Text("together", style="bold"), f"{shown['tokens']}{window}")
     return table
+
+
+async def show_map(workspace: Path, options: Object, at_hand: Object, console: Console) -> ExitCode:
+    """Print the repository map of a workspace.
+
+    Args:
+        workspace: Its folder.
+        options: Settings of the server.
+        at_hand: What the command is given, as it stands on the wire.
+        console: Where it goes.
+    """
+    try:
+        async with server_of(workspace, options | {"events": False}, Problems()) as client:
+            drawn = await client.command(names.MAP, at_hand, seconds=None)
+    except RefusedError as refused:
+        return refused.code
+    if drawn["text"]:
+        console.print(Text(visible(drawn["text"])), soft_wrap=True)
+    else:
+        console.print("no file in this folder defines names for the map")
+    return ExitCode.COMPLETED
+
+
+def within(path: str, workspace: Path) -> str:
+    """A path as the workspace has it, where somebody wrote it from the folder they are in."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a link stays what it is called
+    return str(absolute.relative_to(workspace)) if absolute.is_relative_to(workspace) else path

@@ -5,7 +5,7 @@ It only shows. Everything that comes from a model, a file or a command passes `t
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, cast
@@ -13,13 +13,67 @@ from typing import Any, Final, cast
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli import answering
 from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
-from outrider.cli.flow import Flow
-from outrider.cli.terminal import one_line, plain_output, visible
-from outrider.models.attempts import is_script
+from outrider.cli.problems import Problems
+from outrider.cli.terminal import Flow, one_line, plain_output, visible
+from outrider.models.retry import is_script
 from outrider.ports.model import READ_ANEW
-from outrider_protocol import EDIT_TOOLS
+from outrider_protocol import EDIT_TOOLS, logged
+
+_WHY: Final = {
+    "first_step": "the first step",
+    "after_reasoning": "the step before was only thinking",
+    "step": "a step",
+    "side_task": "no step",
+}
+
+
+def again(data: logged.ModelRetried) -> str:
+    """Of a `model.retried`: who is asked once more, and after what wait."""
+    wait = f" in {seconds:g} s" if (seconds := data.get("wait")) else ""
+    which = f"attempt {data['attempt']} of {most}: " if (most := data.get("attempts")) else ""
+    why = data.get("message") or data["reason"]
+    return f"asking {data['model']} again{wait} ({which}{why})"
+
+
+def instead(data: logged.ModelFellBack) -> str:
+    """Of a `model.fellBack`: who is asked now."""
+    return f"continuing with {data['to']} ({data['reason']})"
+
+
+def switched(data: logged.ModelSwitched) -> str:
+    """Of a `model.switched`: why calls are text, and how they are written."""
+    why = "wrote unreadable tool calls" if data["reason"] == "unread_calls" else "does not support tools"
+    return f"{data['model']} {why}: its calls are text from now on ({data['toolFormat']})"
+
+
+def chosen(data: logged.ModelRouted) -> str:
+    """Of a `model.routed`: who answers."""
+    return f"{data['model']} ({_tier(data)})"
+
+
+def choice(data: logged.ModelRouted) -> str:
+    """Of a `model.routed`: all that decided, a line for each model that there was."""
+    room = f"about {data['tokens']} of {data['contextWindow']} tokens"
+    wanted = f"wanted: {data['wanted']} ({_WHY[data['reason']]}); {room}; decided by {data['by']}"
+    after = [f"after it: {', '.join(data['others'])}"] if data["others"] else []
+    return "\n".join([wanted, f"asked: {chosen(data)}", *after, *map(_candidate, data["candidates"])])
+
+
+def _candidate(one: logged.RouteCandidate) -> str:
+    price, score = one.get("price"), one.get("score")
+    told = [
+        _tier(one),
+        f"left out: {why}" if (why := one.get("leftOut")) else "",
+        "price unknown" if price is None else f"about {price:.4f}",
+        "" if score is None else f"score {score:g}",
+    ]
+    return f"- {one['model']}: {', '.join(part for part in told if part)}"
+
+
+def _tier(data: logged.ModelRouted | logged.RouteCandidate) -> str:
+    return f"tier {tier}" if (tier := data.get("tier")) else "`model` of the settings"
+
 
 HEAD_LINES: Final = 12
 """Lines of a command's output that are shown at once."""
@@ -37,23 +91,13 @@ _ESSENTIAL: Final = {
 _SHOWN_BY_THEIR_EVENTS: Final = EDIT_TOOLS | {"update_plan", "ask_user"}
 _WAYS: Final = {
     "editor": "in the editor",
-    "disk": "on the disk",
+    "disk": "on disk",
     "command": "by the command",
     "undo": "by an undo",
 }
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
-LEFT_AS_IT_IS: Final = "Outrider left as it is:"
-"""How the server begins to say what an undo left, which the result of the command says, too."""
-_ENDS: Final = (
-    "Outrider waits for you:",
-    "Outrider, completed:",
-    "Outrider, failed:",
-    "Outrider, cancelled:",
-    "Outrider, refused:",
-    "Outrider, budget exhausted:",
-    LEFT_AS_IT_IS,
-)
-"""How messages begin that say how a turn or an undo stands or ended, which is shown in other words here."""
+_NO_SANDBOX: Final = "Outrider runs the commands of this session without a sandbox. "
+"""How the server says it, too."""
 VERDICTS: Final = {
     "checked": ", checked by a command",
     "unverified": ", unverified: nothing was run after the last change",
@@ -74,12 +118,13 @@ class _Call:
     name: str
     argument: str
     started: bool = False
-    partial: str = ""
+    partial: list[str] = field(default_factory=list[str])
+    """The pieces of the line that has not ended."""
     lines: int = 0
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
 
 
-def _kind(touched: Mapping[str, Any]) -> str:
+def _kind(touched: logged.TouchedFile) -> str:
     kind = touched.get("kind")
     return f"the {kind} " if kind in {"link", "folder"} else ""
 
@@ -87,24 +132,29 @@ def _kind(touched: Mapping[str, Any]) -> str:
 class Renderer:
     """Prints one session's events and frames in the order they come."""
 
-    def __init__(self, console: Console, *, after_rejection: str = "") -> None:
-        """Print to `console`; `after_rejection` is said whenever something was rejected."""
+    def __init__(
+        self, console: Console, problems: Problems | None = None, *, after_rejection: str = ""
+    ) -> None:
+        """Show a session on a console.
+
+        Args:
+            console: Where it is shown.
+            problems: Where errors, warnings and messages go; None is standard error.
+            after_rejection: Said whenever something was rejected.
+        """
         self._console = console
         self._after_rejection = after_rejection
-        self._began = False
-        self._held: list[str] = []
-        """Warnings from before the first event, held back because an error may say the same."""
-        self._said: set[str] = set()
-        """Errors and warnings that came once, as an event or as a message, and may come the other way too."""
         self._calls: dict[str, _Call] = {}
-        self._proposed: dict[str, list[Data]] = {}
+        self._proposed: dict[str, list[logged.EditProposed]] = {}
         """The changes that were worked out, by call."""
-        self._approved: dict[str, list[tuple[str, list[Data]]]] = {}
+        self._approved: dict[str, list[tuple[str, list[logged.WireHunk]]]] = {}
         """The paths and hunks that were shown for approval, by call."""
         self._refused: set[str] = set()
         """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
         self._flow = Flow(console)
+        self.problems = problems if problems is not None else Problems()
+        self.problems.before = self._flow.end
         self._requested: str | None = None
         """The message that is being answered."""
         self._early: dict[str, list[tuple[str, str]]] = {}
@@ -112,7 +162,7 @@ class Renderer:
         self._streamed: dict[str, int] = {}
         """Characters of the text that are shown, by message."""
         self._answered: set[str] = set()
-        self._unclaimed: dict[str, str] = {}
+        self._unclaimed: dict[str, list[str]] = {}
         """Output that came before the event of its call's start, by call."""
         self._last_text = ""
         self._steps = 0
@@ -127,49 +177,17 @@ class Renderer:
         """Where it prints."""
         return self._console
 
-    def message(self, level: int, text: str) -> None:
-        """Show a `window/showMessage`, unless it is for editors that get no events: those say it already."""
-        text = text.removeprefix("Outrider: ")
-        if level > 3 or text.startswith(_ENDS) or self._said_before(text):
-            return
-        if level == 3:
-            self.note(text)
-        elif level == 1:
-            self._line(f"error: {visible(text)}", "red")
-        elif self._began:
-            self._line(f"warning: {visible(text)}", "yellow")
-        else:
-            self._held.append(text)
-
-    def show_held(self) -> None:
-        """Show the warnings that were held back."""
-        held, self._held = self._held, []
-        for text in held:
-            self._line(f"warning: {visible(text)}", "yellow")
-
-    def _said_before(self, text: str) -> bool:
-        before = text in self._said
-        self._said ^= {text}
-        return before
-
     def note(self, text: str) -> None:
         """Show something about the run itself."""
         self._line(visible(text), "dim")
 
-    def problem(self, text: str) -> None:
-        """Show why something did not work, unless the server has shown the very same."""
-        if text in self._said and text not in self._held:
-            return
-        self._held = [held for held in self._held if held != text]
-        self._whole_line(f"error: {visible(text)}", "red")
-
-    def open_items(self, titles: list[str], go_on: str | None, *, by_rule: bool) -> None:
+    def open_items(self, titles: list[str], go_on: str | None, rules: Sequence[str]) -> None:
         """Show what waits for an answer, and how to give it.
 
         Args:
             titles: What waits.
             go_on: The command that goes on with the session; None if nothing can.
-            by_rule: Whether a rule could answer it.
+            rules: What `--yes-to` has to name, so that rules answer it; empty where none can.
         """
         self._line("")
         self._line("The turn waits for:", "bold")
@@ -177,14 +195,18 @@ class Renderer:
             self._line(f"  {visible(title)}")
         if go_on is None:
             return
-        self._line("Answer at a terminal, or allow it by a rule:" if by_rule else "Answer at a terminal:")
+        self._line("Answer at a terminal, or allow it by a rule:" if rules else "Answer at a terminal:")
         self._unbroken(f"  {go_on}")
-        if by_rule:
-            self._unbroken(f"  {go_on} --yes-to all")
+        if rules:
+            self._unbroken(f"  {go_on}{''.join(f' --yes-to {rule}' for rule in rules)}")
+        if "outside" in rules:
+            self._line(
+                "`--yes-to outside` runs commands without a sandbox; `--yes-to all` does not include it."
+            )
 
     def cut_off(self, go_on: str) -> None:
         """Show the command that goes on with a turn whose server is gone."""
-        self._line("What was done until then is in the log. To go on:")
+        self._line("What was done so far is in the log. To continue:")
         self._unbroken(f"  {go_on}")
 
     def frame(self, frame: Data) -> None:
@@ -206,7 +228,7 @@ class Renderer:
             self._streamed[source] = self._streamed.get(source, 0) + len(text)
         self._flow.put(f"{source}/{kind}", text, "dim italic" if kind == "reasoning" else "")
 
-    def recall(self, events: list[Data], waiting: set[str]) -> None:
+    def recall(self, events: Sequence[logged.WireEvent], waiting: set[str]) -> None:
         """Take in what the log has of a turn that goes on, and show of it what still waits.
 
         Args:
@@ -214,112 +236,127 @@ class Renderer:
             waiting: The ids of the open items.
         """
         for event in events:
-            asked = event["type"] in ("approval.requested", "question.asked", "tool.asked")
-            self._console.quiet = not (asked and event["data"]["id"] in waiting)
+            match event["type"]:
+                case "approval.requested" | "question.asked" | "tool.asked":
+                    self._console.quiet = event["data"]["id"] not in waiting
+                case _:
+                    self._console.quiet = True
             try:
                 self.event(event)
             finally:
                 self._console.quiet = False
         self._started = None  # the time of waiting is nobody's work
 
-    def event(self, event: Data) -> None:
+    def event(self, event: logged.WireEvent) -> None:
         """Show an `outrider/event`."""
-        self._began = True
-        self.show_held()
-        data = cast("Data", event.get("data", {}))
-        match event.get("type"):
+        self.problems.hold_no_more()
+        match event["type"]:
             case "turn.started":
-                self._steps, self._started, self._costs = 0, str(event.get("ts", "")), False
+                self._steps, self._started, self._costs = 0, event["ts"], False
             case "turn.parked":
                 self._line("waiting for an answer", "yellow")
             case "turn.finished":
-                self._finished(data, str(event.get("ts", "")))
+                self._finished(event["data"], event["ts"])
             case "model.requested":
-                self._model_requested(str(data["messageId"]))
-                self._costs = self._costs or not is_script(str(data.get("model", "")))
+                self._model_requested(event["data"]["messageId"])
+                self._costs = self._costs or not is_script(event["data"]["model"])
             case "model.responded":
-                self._responded(data)
+                self._responded(event["data"])
             case "model.reset":
-                self._streamed.pop(data["messageId"], None)
+                self._streamed.pop(event["data"]["messageId"], None)
                 why = (
-                    "was no answer yet"
-                    if data["reason"] == READ_ANEW
-                    else f"is withdrawn: {visible(str(data['reason']))}"
+                    "was not an answer yet"
+                    if event["data"]["reason"] == READ_ANEW
+                    else f"is withdrawn: {visible(event['data']['reason'])}"
                 )
                 self._line(f"(the text above {why})", "yellow")
             case "model.retried":
-                self._line(visible(answering.again(data)), "yellow")
+                self._line(visible(again(event["data"])), "yellow")
             case "model.fellBack":
-                self._chosen = str(data["to"])
-                self._line(visible(answering.instead(data)), "yellow")
+                self._chosen = event["data"]["to"]
+                self._line(visible(instead(event["data"])), "yellow")
             case "model.switched":
-                self._line(visible(answering.switched(data)), "yellow")
-            case "model.routed" if data["purpose"] == "main" and data["model"] != self._chosen:
-                self._chosen = str(data["model"])
-                self._line(f"model: {visible(answering.chosen(data))}", "dim")
+                self._line(visible(switched(event["data"])), "yellow")
+            case "model.routed" if (
+                event["data"]["purpose"] == "main" and event["data"]["model"] != self._chosen
+            ):
+                self._chosen = event["data"]["model"]
+                self._line(f"model: {visible(chosen(event['data']))}", "dim")
+            case "sandbox.absent" if not self.problems.said_before(
+                no_sandbox := _NO_SANDBOX + event["data"]["reason"]
+            ):
+                self.problems.warning(no_sandbox)
             case "tool.requested":
-                self._calls[data["callId"]] = _Call(
-                    data["name"], essential_argument(data["name"], data["input"])
-                )
+                name = event["data"]["name"]
+                call = _Call(name, essential_argument(name, event["data"]["input"]))
+                self._calls[event["data"]["callId"]] = call
             case "tool.started":
-                self._call_started(data["callId"])
+                self._call_started(event["data"]["callId"])
             case "tool.finished":
-                self._call_finished(data)
-                if count := data.get("masked"):
+                self._call_finished(event["data"])
+                if count := event["data"].get("masked"):
                     self._line(f"  secrets hidden from the model: {count}", "dim")
             case "approval.requested":
-                self._approval(data)
+                self._approval(event["data"])
             case "approval.resolved":
-                self._resolved(data)
+                self._resolved(event["data"])
             case "question.asked":
                 self._line("")
-                self._line(f"? {visible(data['question'])}", "bold")
+                self._line(f"? {visible(event['data']['question'])}", "bold")
             case "question.answered":
-                self._line(f"  answered: {visible(data['answer'])}", "dim")
+                self._line(f"  answered: {visible(event['data']['answer'])}", "dim")
             case "tool.asked":
                 self._line("")
-                self._line(f"? Tool {visible(data['name'])}, which the client runs", "bold")
-            case "tool.answered" if data.get("channel") != "client":
-                self._line(f"  answered: {visible(data['content'])}", "dim")
+                self._line(f"? Tool {visible(event['data']['name'])}, which the client runs", "bold")
+            case "tool.answered" if event["data"].get("channel") != "client":
+                self._line(f"  answered: {visible(event['data']['content'])}", "dim")
             case "edit.proposed":
-                if call_id := data.get("callId"):
-                    self._proposed.setdefault(call_id, []).append(data)
+                if call_id := event["data"].get("callId"):
+                    self._proposed.setdefault(call_id, []).append(event["data"])
             case "edit.applied" | "edit.merged":
-                self._applied(data)
+                self._applied(event["data"])
             case "edit.rejected":
-                self._line(f"  not applied to {one_line(data['path'])}: {visible(data['reason'])}", "yellow")
+                self._line(
+                    f"  not applied to {one_line(event['data']['path'])}: {visible(event['data']['reason'])}",
+                    "yellow",
+                )
             case "workspace.changed":
-                way = _WAYS.get(data.get("by", ""), "by someone else")
-                self._line(f"  {one_line(data['path'])} {_became(data)} {way}", "yellow")
+                way = _WAYS.get(event["data"].get("by", ""), "by someone else")
+                self._line(f"  {one_line(event['data']['path'])} {_became(event['data'])} {way}", "yellow")
             case "workspace.renamed":
                 self._line(
-                    f"  {one_line(data['path'])} was renamed to {one_line(data['to'])} in the editor",
+                    f"  {one_line(event['data']['path'])} was renamed to {one_line(event['data']['to'])} in the editor",
                     "yellow",
                 )
             case "workspace.touched":
-                for one in data["files"]:
+                for one in event["data"]["files"]:
                     how = "got another mode" if one["how"] == "mode" else f"was {one['how']}"
                     self._line(
-                        f"  {_kind(one)}{one_line(one['path'])} {how} by a command; no undo takes it back",
+                        f"  {_kind(one)}{one_line(one['path'])} {how} by a command; undo cannot restore it",
                         "yellow",
                     )
-                if "more" in data:
-                    self._line(f"  and {data['more']} further files", "yellow")
-                if "unseen" in data:
-                    self._line(f"  what else it changed is not known: {visible(data['unseen'])}", "yellow")
+                if "more" in event["data"]:
+                    self._line(f"  and {event['data']['more']} further files", "yellow")
+                if "unseen" in event["data"]:
+                    self._line(
+                        f"  what else it changed is unknown: {visible(event['data']['unseen'])}", "yellow"
+                    )
             case "plan.updated":
-                self._plan(data["items"])
+                self._plan(event["data"]["items"])
             case "context.compacted":
                 self._line(
-                    f"older messages were summarised ({data['before']} to {data['after']} tokens)", "dim"
+                    f"older messages were summarised ({event['data']['before']} to {event['data']['after']} tokens)",
+                    "dim",
                 )
-            case "budget.exhausted" if data["limit"] == "contextWindow":
-                tokens = f"about {data['used']:g} tokens"
+            case "budget.exhausted" if event["data"]["limit"] == "contextWindow":
+                tokens = f"about {event['data']['used']:g} tokens"
                 self._line(f"the request ({tokens}) is too long for the model's context window", "yellow")
             case "budget.exhausted":
-                self._line(f"the budget {data['limit']} = {data['allowed']:g} is spent", "yellow")
-            case "error" if not self._said_before(str(data["message"])):
-                self._line(f"error: {visible(data['message'])} ({data['code']})", "red")
+                self._line(
+                    f"the budget {event['data']['limit']} = {event['data']['allowed']:g} is spent", "yellow"
+                )
+            case "error" if not self.problems.said_before(event["data"]["message"]):
+                self._line(f"error: {visible(event['data']['message'])} ({event['data']['code']})", "red")
             case _:
                 pass
 
@@ -330,10 +367,10 @@ class Renderer:
         for kind, text in self._early.pop(source, []):
             self._piece(source, kind, text)
 
-    def _responded(self, data: Data) -> None:
-        if data.get("purpose", "main") != "main":
+    def _responded(self, data: logged.ModelResponded) -> None:
+        if data["purpose"] != "main":
             return
-        source, text = data["messageId"], str(data["text"])
+        source, text = data["messageId"], data["text"]
         self._steps += 1
         self._requested = None
         self._early.pop(source, None)
@@ -354,17 +391,20 @@ class Renderer:
         if call.name == "run_command":
             self._line("")
             self._line(f"$ {call.argument}", "bold")
-        if early := self._unclaimed.pop(call_id, ""):
-            self._output(call_id, early)
+        if early := self._unclaimed.pop(call_id, None):
+            self._output(call_id, "".join(early))
 
     def _output(self, call_id: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None or not call.started:
-            self._unclaimed[call_id] = self._unclaimed.get(call_id, "") + text
+            self._unclaimed.setdefault(call_id, []).append(text)
             return
-        *lines, call.partial = (call.partial + text).split("\n")
+        *lines, rest = text.split("\n")
         for line in lines:
-            self._output_line(call, line)
+            self._output_line(call, "".join([*call.partial, line]))
+            call.partial.clear()
+        if rest:
+            call.partial.append(rest)
 
     def _output_line(self, call: _Call, line: str) -> None:
         call.lines += 1
@@ -373,9 +413,9 @@ class Renderer:
         else:
             call.tail.append(line)
 
-    def _call_finished(self, data: Data) -> None:
+    def _call_finished(self, data: logged.ToolFinished) -> None:
         call = self._calls.pop(data["callId"], None) or _Call(data["name"], "")
-        status, content = str(data["status"]), str(data["content"])
+        status, content = data["status"], data["content"]
         if call.name == "run_command" and status not in ("denied", "skipped"):
             self._command_finished(call, status, content)
             return
@@ -398,7 +438,7 @@ class Renderer:
             for line in content.rstrip().removesuffix(note).rstrip().split("\n"):
                 self._output_line(call, line)
         elif call.partial:
-            self._output_line(call, call.partial)
+            self._output_line(call, "".join(call.partial))
         if (hidden := call.lines - HEAD_LINES - len(call.tail)) and hidden > 0:
             self._line(f"  … {hidden} more lines", "dim")
         for line in call.tail:
@@ -409,16 +449,16 @@ class Renderer:
 
     # --- approvals and edits ---------------------------------------------------------------------------------
 
-    def _approval(self, data: Data) -> None:
+    def _approval(self, data: logged.ApprovalRequested) -> None:
         self._line("")
-        self._line(f"? {visible(data['title'])}", "bold")
+        self._line(f"? {visible(data.get('summary') or data['title'])}", "bold")
         call_id, ids = data["callId"], data.get("changeIds")
         self._approved[call_id] = [
             (change["path"], change["hunks"])
             for change in self._proposed.get(call_id, [])
             if ids is None or change["changeId"] in ids
         ]
-        told, files = told_and_diffs(str(data["detail"]))
+        told, files = told_and_diffs(data["detail"])
         for line in told:
             self._line(f"  {visible(line)}", "" if files else diff_style(line))
         named = len(files) == 1 and files[0].path in data["title"]
@@ -428,9 +468,9 @@ class Renderer:
             for line in cut(file.lines, None if len(files) == 1 else FILE_LINES):
                 self._line(f"  {visible(line)}", diff_style(line))
 
-    def _resolved(self, data: Data) -> None:
+    def _resolved(self, data: logged.ApprovalResolved) -> None:
         if "instead" in data:
-            self._line("  withdrawn: what was asked has changed, and is asked anew", "yellow")
+            self._line("  withdrawn: the change is different now, and is asked about again", "yellow")
             return
         if self._after_rejection and data["decision"] == "reject":
             self._line(f"  {self._after_rejection}", "yellow")
@@ -444,8 +484,10 @@ class Renderer:
             "allow_always": "always allowed",
             "choose": "to be chosen in the editor",
             "reject": "rejected",
+            "put_back": "put back",
+            "keep": "kept",
         }
-        text = words.get(data["decision"], str(data["decision"]))
+        text = words.get(data["decision"], data["decision"])
         if data["by"] == "rule" and data["decision"] != "reject":
             text = "allowed"  # not only this once
         if rule := data.get("rule"):
@@ -454,12 +496,12 @@ class Renderer:
             text += f": {visible(note)}"
         self._line(f"  {text}", "red" if data["decision"] == "reject" else "green")
 
-    def _applied(self, data: Data) -> None:
+    def _applied(self, data: logged.EditApplied | logged.EditMerged) -> None:
         path, hunks = one_line(data["path"]), data["hunks"]
-        verb = {"create": "created", "delete": "deleted", "rename": "renamed"}.get(
-            data.get("operation", ""), "edited"
-        )
-        target = f" to {one_line(data['to'])}" if data.get("to") else ""
+        verb = {"create": "created", "delete": "deleted", "rename": "renamed", "edit": "edited"}[
+            data["operation"]
+        ]
+        target = f" to {one_line(to)}" if (to := data.get("to")) else ""
         size = f"  {counts_of(hunks)}" if hunks or not target else ""
         self._line(f"  {verb} {path}{target}{size}", "green")
         if (data["path"], hunks) not in self._approved.get(data.get("callId", ""), []):
@@ -468,8 +510,8 @@ class Renderer:
 
     # --- the rest --------------------------------------------------------------------------------------------
 
-    def _plan(self, items: list[Data]) -> None:
-        texts = [str(item["text"]) for item in items]
+    def _plan(self, items: Sequence[logged.PlanItem]) -> None:
+        texts = [item["text"] for item in items]
         self._line("")
         if texts != list(self._plan_shown):
             self._line("Plan", "bold")
@@ -481,22 +523,22 @@ class Renderer:
             mark, style = _PLAN_MARKS.get(item["status"], ("[ ]", ""))
             self._line(f"  {mark} {visible(item['text'])}", style)
 
-    def _finished(self, data: Data, ts: str) -> None:
-        summary, outcome = str(data["summary"]).strip(), str(data["outcome"])
+    def _finished(self, data: logged.TurnFinished, ts: str) -> None:
+        summary, outcome = data["summary"].strip(), data["outcome"]
         if summary and outcome == "failed":
             self._line("")
             self._line(f"error: {visible(summary)}", "red")
         elif summary and summary != self._last_text.strip():
             self._flow.put("summary", summary, "")
             self._flow.end()
-        reason = str(data["reason"])
+        reason = data["reason"]
         why = f" ({reason})" if reason not in ("", outcome) else ""
         verdict = VERDICTS.get(reason, "") if outcome == "completed" else why
         parts = [f"{outcome.replace('_', ' ')}{verdict}"]
         parts.append(counted(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:
             parts.append(f"{seconds:.1f} s")
-        parts.append(usage_line(cast("Data", data["usage"]), costs=self._costs))
+        parts.append(usage_line(data["usage"], costs=self._costs))
         self._line("")
         self._line(" · ".join(part for part in parts if part), _OUTCOMES.get(outcome, ""))
 
@@ -538,9 +580,9 @@ def essential_argument(tool: str, arguments: Any) -> str:
     return visible(str(value)).replace("\n", " ⏎ ")
 
 
-def usage_line(usage: Data, *, costs: bool = False) -> str:
+def usage_line(usage: logged.Usage, *, costs: bool = False) -> str:
     """Tokens and cost, short; empty where nothing was counted, and no cost where nothing `costs` anything."""
-    given, made = int(usage.get("inputTokens", 0)), int(usage.get("outputTokens", 0))
+    given, made = usage["inputTokens"], usage["outputTokens"]
     if not given and not made:
         return ""
     text = f"{'~' if usage.get('estimated') else ''}{given:,} tokens in, {made:,} out"
@@ -550,13 +592,13 @@ def usage_line(usage: Data, *, costs: bool = False) -> str:
     return f"{text}, cost {cost:.4f}"
 
 
-def _became(changed: Data) -> str:
+def _became(changed: logged.WorkspaceChanged) -> str:
     if "before" not in changed and "changeId" in changed:
         return "was created"
     if "before" not in changed or "after" in changed:
         return "was changed"
     told = changed.get("told", "")
-    if "cannot be read any more" in told:
+    if "can no longer be read" in told or "cannot be read any more" in told:  # the latter in older logs
         return "was made unreadable"
     return "was deleted" if "was deleted" in told else "was deleted or made unreadable"
 

@@ -1,4 +1,4 @@
-"""`outrider run`: gives a task to a server of its own and stays until the turn is over or waits for the person."""
+"""`outrider run`: gives a task to a server of its own and stays until the turn is over or waits for the user."""
 
 import asyncio
 import json
@@ -18,11 +18,12 @@ from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
 from outrider.cli.render import Renderer, counted
 from outrider.cli.terminal import Keyboard
 from outrider.lsp.client import Client, ClientError, CommandError, Question
+from outrider_protocol import logged
 
 Object = dict[str, Any]
 
 ASK_SECONDS = 7 * 24 * 3600.0
-"""How long a question may wait for a person who sits at the keyboard."""
+"""How long a question may wait for a user who sits at the keyboard."""
 CANCEL_SECONDS = 30.0
 """How long a cancelled turn may take to end."""
 
@@ -42,6 +43,8 @@ _NO_SESSION = "there is no session"
 """How the server says that an id is not in its log."""
 _NO_MODEL = "no model is set"
 """How the server begins to say so."""
+_ERROR = 1
+"""The level of an error among messages (LSP, `MessageType`)."""
 _EXIT_OF_OUTCOME = {
     "completed": ExitCode.COMPLETED,
     "failed": ExitCode.FAILED,
@@ -70,6 +73,8 @@ class Task:
     """None resumes `session_id` without a new task."""
     session_id: str | None = None
     mode: str = "agent"
+    thinking: str | int | None = None
+    """How much the model is to think; None: as is set."""
     rules: Rules = field(default_factory=Rules)
     always: str | None = None
     """Answers every approval with this title, and says so."""
@@ -108,8 +113,8 @@ async def run_task(
 
     Args:
         task: What to run.
-        renderer: Where the person sees it.
-        keyboard: The person; None if nobody is there.
+        renderer: Where the user sees it.
+        keyboard: The user; None if nobody is there.
         event_lines: Where each event is written as one line of JSON.
     """
     options = dict(task.options)
@@ -123,38 +128,44 @@ async def run_task(
             on_question=turn.question,
             on_event=turn.event,
             on_frame=renderer.frame,
-            on_message=renderer.message,
+            on_message=turn.message,
             server=task.server,
         ) as client:
             outcome = await turn.drive(client)
             running = list(turn.jobs.values())
     except NothingToResumeError as problem:
-        renderer.problem(str(problem))
+        renderer.problems.error(str(problem))
         return Ended(ExitCode.USAGE, turn.session_id)
     except CommandError as problem:
-        renderer.problem(explained(problem))
+        renderer.problems.error(explained(problem))
         return Ended(exit_of_refusal(problem), turn.session_id)
     except ClientError as problem:
         if turn.interrupts > 1:
-            renderer.problem("stopped at once; effects that were under way are not known")
+            renderer.problems.error("stopped at once; the effects of running work are unknown")
             return Ended(ExitCode.CANCELLED, turn.session_id)
-        renderer.problem(str(problem))
+        renderer.problems.error(str(problem))
         if turn.session_id and task.resumable:
             renderer.cut_off(_going_on(task, turn.session_id))
         return Ended(ExitCode.FAILED, turn.session_id)
     finally:
-        renderer.show_held()
+        renderer.problems.show_held()
     for command in running:
         renderer.note(f"ended with this run: the background job `{command}`")
     if outcome == "completed" and turn.left_over:
         were = "was" if turn.left_over == 1 else "were"
-        renderer.problem(f"{counted(turn.left_over, 'answer')} of the script {were} never asked for")
+        renderer.problems.error(f"{counted(turn.left_over, 'answer')} of the script {were} never used")
     if outcome == "needs_input" and turn.session_id:
-        by_rule = any(item.kind == "approval" for item in turn.items)
+        approvals = [item for item in turn.items if item.kind == "approval"]
+        rules = sorted(
+            {
+                "put-back" if item.puts_back else "outside" if item.leaves_sandbox else "all"
+                for item in approvals
+            }
+        )
         for rule in turn.unused_rules():
             renderer.note(f"never used: --yes-to {shlex.quote(rule)}")
         go_on = _going_on(task, turn.session_id) if task.resumable else None
-        renderer.open_items([item.title for item in turn.items], go_on, by_rule=by_rule)
+        renderer.open_items([item.head for item in turn.items], go_on, rules)
     return Ended(exit_code(outcome, turn.left_over), turn.session_id, turn.summary)
 
 
@@ -177,7 +188,7 @@ def with_the_way_to_a_model(text: str) -> str:
     if not text.startswith(_NO_MODEL):
         return text
     file = platformdirs.user_config_path("outrider") / "settings.toml"
-    return f"{text}. Here: give --model, or write it into {file}; `outrider models` lists what there is"
+    return f"{text}. Give --model, or set `model` in {file}; `outrider models` lists the choices"
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
@@ -202,6 +213,8 @@ class _Turn:
         self._client: Client | None = None
         self._outcomes: dict[str, str] = {}
         self._parked = False
+        self._may_have_failed = False
+        """Whether an error was said that may be the end of the turn."""
         self._left: set[str] = set()
         """Open items that the server has asked for and nobody here answers."""
         self._changed = asyncio.Event()
@@ -225,32 +238,48 @@ class _Turn:
 
     # --- what the server says --------------------------------------------------------------------------------
 
-    def event(self, event: Object) -> None:
+    def event(self, event: logged.WireEvent) -> None:
         if self._event_lines is not None:
             self._event_lines.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
             self._event_lines.flush()
         self._renderer.event(event)
         self.items.event(event)
-        data = cast("Object", event.get("data", {}))
-        match event.get("type"):
+        match event["type"]:
             case "turn.finished":
-                self._outcomes[str(event.get("turnId"))] = str(data["outcome"])
-                self.summary = str(data["summary"])
+                self._outcomes[event.get("turnId", "")] = event["data"]["outcome"]
+                self.summary = event["data"]["summary"]
             case "turn.parked":
                 self._parked = True
-                # What has no buttons is never asked as a message: only a person here can answer it.
-                self._left |= {item["id"] for item in data["open"] if self._has_buttons(item["id"])}
+                # What has no buttons is never asked as a message: only a user here can answer it.
+                self._left |= {item["id"] for item in event["data"]["open"] if self._has_buttons(item["id"])}
             case "turn.resumed" | "turn.started":
                 self._parked = False
             case "job.started":
-                self.jobs[str(data["jobId"])] = str(data["command"])
+                self.jobs[event["data"]["jobId"]] = event["data"]["command"]
             case "job.finished":
-                self.jobs.pop(str(data["jobId"]), None)
+                self.jobs.pop(event["data"]["jobId"], None)
             case "session.closed":
-                self.left_over = int(data.get("leftOver", 0))
+                self.left_over = event["data"].get("leftOver", 0)
             case _:
                 return
         self._changed.set()
+
+    def message(self, level: int, text: str) -> None:
+        """Show a message. An error may be that the log cannot be written: then no event tells of the turn's end."""
+        self._renderer.problems.message(level, text)
+        if level == _ERROR:
+            self._may_have_failed = True
+            self._changed.set()
+
+    async def _look_for_the_end(self, client: Client) -> None:
+        self._may_have_failed = False
+        try:
+            how = await client.command(names.WAIT, {"turnId": self.turn_id, "timeout": 0})
+        except ClientError:
+            return  # whatever it is, the turn itself says so
+        if how.get("reason") == "store_failed":
+            self._outcomes.setdefault(str(self.turn_id), str(how["outcome"]))
+            self.summary = str(how.get("summary", ""))
 
     async def question(self, question: Question) -> str | None:
         if self.items.asked_by(question) is None and self._client is not None and self.session_id:
@@ -286,11 +315,11 @@ class _Turn:
         try:
             await self._client.command(names.ANSWER, params)
         except CommandError as problem:
-            self._renderer.problem(explained(problem))
+            self._renderer.problems.error(explained(problem))
         else:
             self._parked = False
 
-    # --- what the person wants -------------------------------------------------------------------------------
+    # --- what the user wants -------------------------------------------------------------------------------
 
     async def drive(self, client: Client) -> str:
         """Start the turn and give its outcome, or `needs_input`."""
@@ -303,6 +332,9 @@ class _Turn:
                     if self._problem is not None:
                         raise self._problem
                     self._changed.clear()
+                    if self._may_have_failed:
+                        await self._look_for_the_end(client)
+                        continue
                     waiting = asyncio.ensure_future(self._changed.wait())
                     await asyncio.wait({waiting, ending}, return_when=asyncio.FIRST_COMPLETED)
                     waiting.cancel()
@@ -347,6 +379,8 @@ class _Turn:
                 self.turn_id = str(status["turnId"])
                 return
         params: Object = {"prompt": self._task.prompt, "mode": self._task.mode}
+        if self._task.thinking is not None:
+            params["thinking"] = self._task.thinking
         if "model" in self._task.options:  # given here: it overrules the tiers of the settings
             params["model"] = self._task.options["model"]
         if self._task.session_id is not None:
@@ -356,12 +390,12 @@ class _Turn:
         if self.interrupts:
             self._cancel(client)
 
-    async def _unfinished_turn(self, client: Client, session_id: str) -> list[Object]:
-        events: list[Object] = []
+    async def _unfinished_turn(self, client: Client, session_id: str) -> list[logged.WireEvent]:
+        events: list[logged.WireEvent] = []
         first, more = 1, True
         while more:
             page = await client.command(names.EVENTS, {"sessionId": session_id, "fromSeq": first})
-            for event in cast("list[Object]", page["events"]):
+            for event in cast("list[logged.WireEvent]", page["events"]):
                 if event["type"] in ("turn.started", "turn.finished"):
                     events = []
                 if event["type"] != "turn.finished":
@@ -386,7 +420,7 @@ class _Turn:
         if self.interrupts > 1:
             client.kill()
             return
-        self._renderer.note("cancelling; once more to stop at once")
+        self._renderer.note("cancelling; press again to stop at once")
         if self._asking is not None:
             self._asking.cancel()
         if self.turn_id is not None:
@@ -411,7 +445,7 @@ class _Turn:
             params = {"turnId": self.turn_id, "reason": "interrupted"}
             done = await client.command(names.CANCEL, params, seconds=CANCEL_SECONDS)
         except ClientError as problem:
-            self._renderer.problem(f"the turn could not be cancelled: {problem}")
+            self._renderer.problems.error(f"the turn could not be cancelled: {problem}")
             client.kill()
             return
         self._outcomes.setdefault(str(self.turn_id), str(done.get("outcome", "cancelled")))

@@ -17,16 +17,17 @@ import typer
 from rich.console import Console
 
 from outrider.cli.answers import COMMAND_TOOL
-from outrider.cli.files import write_file
+from outrider.cli.export import write_file
+from outrider.cli.problems import Problems
 from outrider.cli.render import counted
-from outrider.models.json_file import read_json
+from outrider.models.scripted import read_json
 from outrider.store.exported import ExportProblem, read_export
+from outrider.testing.diffs import Failure
 from outrider.testing.editor.profiles import PROFILES
-from outrider.testing.failures import Failure
 from outrider.testing.scenario_files.crash import play_killed
+from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.testing.scenario_files.from_export import Untold, scenario_of, written
 from outrider.testing.scenario_files.scenario_file import ScenarioProblem, load_scenario
-from outrider.testing.scenario_files.verdict import play_and_judge
 from outrider_protocol.scenario import Connection, Scenario
 
 _SCENARIO_KEYS: Final = frozenset({"steps", "model"})
@@ -64,13 +65,13 @@ def run_scenarios(paths: Sequence[Path], how: How, console: Console, json_lines:
     if how.profile is not None and how.profile not in PROFILES:
         named = ", ".join(sorted(PROFILES))
         raise typer.BadParameter(
-            f"there is no editor “{how.profile}”; there are {named}", param_hint="--profile"
+            f"there is no editor “{how.profile}”; available: {named}", param_hint="--profile"
         )
     if how.profile is not None and how.update_golden:
-        raise typer.BadParameter("a transcript is of the scenario's own editor", param_hint="--update-golden")
+        raise typer.BadParameter("transcripts need the scenario's own editor", param_hint="--update-golden")
     found = list(_found(paths))
     if not found:
-        raise typer.BadParameter("there are no scenarios in it", param_hint="FILE…")
+        raise typer.BadParameter("it contains no scenarios", param_hint="FILE…")
     failed = bad = 0
     for path in found:
         verdict = _play(path, how)
@@ -167,7 +168,7 @@ async def _failures(
 def _found(paths: Iterable[Path]) -> Iterator[Path]:
     """The files themselves, and the scenarios in folders."""
     for path in paths:
-        if os.path.isdir(path):  # noqa: PTH112 - a name that is too long is no folder, and no exception
+        if os.path.isdir(path):  # noqa: PTH112 - a name that is too long is not a folder, and no exception
             yield from _in_folder(path)
         else:
             yield path
@@ -200,16 +201,13 @@ def _strings(data: Any) -> list[str]:
     return [item for item in items if isinstance(item, str)]
 
 
-def scenario_from(
-    source: Path, target: Path | None, name: str | None, console: Console, *, force: bool
-) -> int:
+def scenario_from(source: Path, target: Path | None, name: str | None, *, force: bool) -> int:
     """Write the scenario that plays an exported session again.
 
     Args:
         source: What `outrider export` wrote.
         target: The scenario's file; None for standard output.
         name: What it is called; None takes the name of the file.
-        console: Where a problem is said.
         force: Whether a file that is there may be replaced.
 
     Returns:
@@ -218,23 +216,23 @@ def scenario_from(
     export = read_export(source)
     if isinstance(export, ExportProblem):
         is_session = source.name.startswith("ses_") and not os.path.exists(source)  # noqa: PTH110 - as above
-        hint = f"; a session becomes a file by `outrider export {source} -o FILE`" if is_session else ""
-        return _refused(console, f"{export.message}{hint}")
+        hint = f"; to make a file of a session, run `outrider export {source} -o FILE`" if is_session else ""
+        return _refused(f"{export.message}{hint}")
     stem = re.sub(r"[^a-z0-9_-]+", "_", (name or (target or source).stem).lower()).strip("_-") or "session"
     scenario = scenario_of(export, stem)
     if isinstance(scenario, Untold):
-        return _refused(console, f"{source}: {scenario.message}")
+        return _refused(f"{source}: {scenario.message}")
     content = json.dumps(written(scenario), ensure_ascii=False, indent=2) + "\n"
     if target is None:
         sys.stdout.write(content)
     elif problem := write_file(target, content.encode("utf-8", "surrogatepass"), force=force):
-        return _refused(console, problem)
-    console.print(_made(scenario, target), highlight=False, markup=False, soft_wrap=True)
+        return _refused(problem)
+    Problems().note(_made(scenario, target))
     return 0
 
 
 def _made(scenario: Scenario, target: Path | None) -> str:
-    """What was made, and what it cannot know, for the person."""
+    """What was made, and what it cannot know, for the user."""
     files = sorted(scenario.workspace)
     where = "" if target is None else f" in {target}"
     said = f"Scenario{where}: {counted(len(files), 'file')}."
@@ -245,6 +243,6 @@ def _made(scenario: Scenario, target: Path | None) -> str:
     return said
 
 
-def _refused(console: Console, problem: str) -> int:
-    console.print(f"error: {problem}", style="red", highlight=False, markup=False, soft_wrap=True)
+def _refused(problem: str) -> int:
+    Problems().error(problem)
     return 2

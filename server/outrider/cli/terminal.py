@@ -1,14 +1,27 @@
 """The terminal: text made safe to show, consoles, and the keyboard. Decides nothing."""
 
 import asyncio
+import contextlib
 import os
 import re
 import sys
-from typing import Final, TextIO
+from collections.abc import Callable
+from typing import Final, Protocol, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
-from outrider.ports.visible import visible as made_visible
+if sys.platform != "win32":
+    import termios
+
+
+from outrider.ports.text import visible as made_visible
+
+QUIET_SECONDS: Final = 0.4
+"""How long nothing may be typed before a question takes an answer. A key that is held down repeats after less."""
+PASTE_SECONDS: Final = 0.05
+"""How long nothing may follow an answer. Nobody types that fast; what was pasted goes on sooner, over a network too."""
 
 _ESCAPES: Final = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI, such as colours
@@ -45,40 +58,182 @@ def make_console(stream: TextIO) -> Console:
     return _Console(file=stream, markup=False, emoji=False, highlight=False)
 
 
-class Keyboard:
-    """Lines from a terminal, read without blocking the event loop."""
+class Keyboard(Protocol):
+    """The user's keyboard."""
+
+    async def answer(self, draw: Callable[[bool], None]) -> str | None:
+        """Ask a question and give the line that is typed after it was drawn. Can be cancelled.
+
+        Args:
+            draw: Shows the question. It is told whether something came too early and was thrown away, and is called
+                once more after that.
+
+        Returns:
+            The line without its end; None at the end of the input.
+        """
+        ...
+
+
+class TerminalKeyboard:
+    """Lines from a terminal, read without blocking the event loop.
+
+    What is typed before a question is on the screen answers nothing: a key pressed for something else, a key that is
+    held down, or pasted text would be a yes that nobody gave. So all input is thrown away when a question is drawn,
+    and until the keyboard has been quiet for `QUIET_SECONDS` after that. During that time the terminal hands over
+    single keys and echoes none, because a half-typed line cannot be seen otherwise (termios(3), canonical mode).
+    """
 
     def __init__(self, descriptor: int) -> None:
+        """Read from a terminal.
+
+        Args:
+            descriptor: The file descriptor of a terminal that lines are typed in.
+        """
         self._descriptor = descriptor
-        self._typed = b""
-        self._ended = False
 
-    async def line(self) -> str | None:
-        """The next line without its end; None at the end of the input. Can be cancelled."""
+    async def answer(self, draw: Callable[[bool], None]) -> str | None:
+        """Ask a question; see `Keyboard.answer`."""
+        early = False
+        while True:
+            draw(early)
+            if early := await self._goes_on(QUIET_SECONDS):
+                continue
+            line = await self._line()
+            # What comes together was pasted, and its first line is no answer to this question.
+            if not (early := line is not None and await self._goes_on(PASTE_SECONDS)):
+                return line
+
+    async def _goes_on(self, seconds: float) -> bool:
+        """Throw away what was typed up to now, and all that comes until nothing came for `seconds`; True if something came."""
+        came = False
+        try:
+            before, raw = termios.tcgetattr(self._descriptor), termios.tcgetattr(self._descriptor)
+        except termios.error:  # it was closed, which ends the input, too
+            return False
+        raw[3] &= ~(termios.ICANON | termios.ECHO)
+        try:
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, raw)
+            while True:
+                try:
+                    async with asyncio.timeout(seconds):
+                        await self._readable()
+                except TimeoutError:
+                    return came
+                came = True
+                if not self._read():
+                    return came
+        finally:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, before)
+
+    async def _line(self) -> str | None:
+        typed = b""
+        while not typed.endswith(b"\n"):
+            await self._readable()
+            chunk = self._read()
+            if not chunk:  # Ctrl-D, or the terminal is gone: half a line is no answer
+                return None
+            typed += chunk
+        return typed.decode("utf-8", "replace").rstrip("\r\n")
+
+    def _read(self) -> bytes:
+        # In canonical mode this gives one line at most.
+        try:
+            return os.read(self._descriptor, 65536)
+        except OSError:
+            return b""
+
+    async def _readable(self) -> None:
         loop = asyncio.get_running_loop()
-        while b"\n" not in self._typed and not self._ended:
-            ready = loop.create_future()
-            loop.add_reader(self._descriptor, lambda ready=ready: ready.done() or ready.set_result(None))
-            try:
-                await ready
-            finally:
-                loop.remove_reader(self._descriptor)
-            try:
-                chunk = os.read(self._descriptor, 65536)
-            except OSError:
-                chunk = b""
-            self._ended = not chunk
-            self._typed += chunk
-        if not self._typed:
-            self._ended = False  # Ctrl-D on a terminal ends one line, not the terminal
-            return None
-        line, _, self._typed = self._typed.partition(b"\n")
-        return line.decode("utf-8", "replace").rstrip("\r")
+        ready = loop.create_future()
+        loop.add_reader(self._descriptor, lambda: ready.done() or ready.set_result(None))
+        try:
+            await ready
+        finally:
+            loop.remove_reader(self._descriptor)
 
 
-def keyboard() -> Keyboard | None:
-    """The person's keyboard; None where standard input is no terminal."""
+def keyboard(shown_on: TextIO) -> Keyboard | None:
+    """The user's keyboard; None where nobody can answer.
+
+    Args:
+        shown_on: Where questions are drawn. Nobody can answer what is drawn into a file or a pipe, and nobody has
+            typed what comes from one.
+    """
     try:
-        return Keyboard(sys.stdin.fileno()) if sys.stdin.isatty() else None
+        both = sys.stdin.isatty() and shown_on.isatty()
+        return TerminalKeyboard(sys.stdin.fileno()) if both else None
     except (AttributeError, ValueError, OSError):
         return None
+
+
+class Flow:
+    """One text after the other."""
+
+    def __init__(self, console: Console) -> None:
+        """Print to `console`."""
+        self._console = console
+        self._source: str | None = None
+        self._column = 0
+        self._width = console.width
+        self._word: list[str] = []
+        """The pieces of a word that may go on."""
+        self._style = ""
+
+    def put(self, source: str, text: str, style: str) -> None:
+        """Print a piece of the text of `source`; one of another source begins anew. Its last word is held back until it is complete."""
+        if source != self._source:
+            self.end()
+            self._console.print()
+            self._source, self._column, self._style = source, 0, style
+        # Asked once: rich looks it up anew each time.
+        self._width = self._console.width
+        shown: list[str] = []
+        for number, line in enumerate(visible(text).split("\n")):
+            if number:
+                self._end_word(shown)
+                self._end_line(shown)
+            for place, word in enumerate(line.split(" ")):
+                if place:
+                    self._end_word(shown)
+                    self._space(shown)
+                if word:
+                    self._word.append(word)
+        self._print(shown)
+
+    def end(self) -> None:
+        """End the text, if there is one: something else is printed now."""
+        if self._source is not None:
+            last: list[str] = []
+            self._end_word(last)
+            self._print(last)
+            if self._column:
+                self._console.print()
+            self._source = None
+
+    def _end_word(self, shown: list[str]) -> None:
+        if not self._word:
+            return
+        word = "".join(self._word)
+        self._word.clear()
+        width = cell_len(word)
+        if self._column and self._column + width > self._width:
+            self._end_line(shown)
+        shown.append(word)
+        self._column += width
+
+    def _space(self, shown: list[str]) -> None:
+        if self._column + 1 >= self._width:
+            self._end_line(shown)
+        else:
+            shown.append(" ")
+            self._column += 1
+
+    def _end_line(self, shown: list[str]) -> None:
+        shown.append("\n")
+        self._column = 0
+
+    def _print(self, shown: list[str]) -> None:
+        # One print for each piece: it takes rich far longer than the text does.
+        if text := "".join(shown):
+            self._console.print(Text(text, style=self._style), end="", soft_wrap=True)

@@ -10,20 +10,19 @@ from typing import Any, Final, cast
 from outrider import app as composition
 from outrider.agent.masking import keys_of
 from outrider.app import App
-from outrider.lsp.actions import Cursor, code_actions
 from outrider.lsp.commands import Commands
 from outrider.lsp.editor import ClientEditor
-from outrider.lsp.errors import CommandError
-from outrider.lsp.lenses import code_lenses
-from outrider.lsp.log import keep_out
-from outrider.lsp.offering import SHORT_PROMPT, short
-from outrider.lsp.progress import ProgressFactory
-from outrider.lsp.reporter import Reporter
+from outrider.lsp.features.code_actions import Cursor, code_actions, code_lenses
+from outrider.lsp.features.progress import ProgressFactory
+from outrider.lsp.features.progress_reporter import Reporter
+from outrider.lsp.features.task_actions import SHORT_PROMPT, short
+from outrider.lsp.protocol import CommandError
+from outrider.lsp.transport.log import keep_out
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem, StoreReadError
-from outrider.workspace.documents import DocumentStore
+from outrider.workspace.documents.documents import DocumentStore
 from outrider_protocol import (
     ANSWER,
     CANCEL,
@@ -39,7 +38,7 @@ from outrider_protocol import (
     WAIT,
 )  # fmt: skip
 
-ALREADY_SENT = "what stands there was sent already; write on, and send that"
+ALREADY_SENT = "that text was already sent; add something new and send that"
 _MOVES_CHANGES = frozenset(
     {"edit.applied", "edit.merged", "workspace.changed", "workspace.renamed", "session.restored"}
 )
@@ -56,7 +55,7 @@ _ASKED_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     UNDO: (),
     REDO: (),
 }
-"""What a person asks for, with the keys of what they may have written for it in the task document."""
+"""What a user asks for, with the keys of what they may have written for it in the task document."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +74,7 @@ class Bridge:
         self._reads: Counter[str] = Counter()
         self._shows_lenses = False
         """Whether the client has ever asked for code lenses: what it does not show it need not ask for again."""
-        app.services.store.subscribe(self._on_event)
+        app.services.runtime.store.subscribe(self._on_event)
 
     def _on_event(self, event: LoggedEvent) -> None:
         if event.type == "workspace.renamed" and not self._app.sessions.runs(event.session_id):
@@ -86,16 +85,16 @@ class Bridge:
             self._publish(event)
         self._reporter.on_event(event)
         self._app.task_document.on_event(event)
-        if event.type in _MOVES_CHANGES and self._app.current.code_lens and self._shows_lenses:
+        if event.type in _MOVES_CHANGES and self._app.settings.now.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
 
     def _publish(self, one: LoggedEvent | StreamFrame) -> None:
-        if not self._app.current.events:
+        if not self._app.settings.now.events:
             return
-        if isinstance(one, LoggedEvent):
-            self._editor.publish_event(one)
-        else:
+        if isinstance(one, StreamFrame):
             self._editor.publish_frame(one)
+        else:
+            self._editor.publish_event(one)
 
     def on_frame(self, frame: StreamFrame) -> None:
         """Pass live text on."""
@@ -120,7 +119,7 @@ class Bridge:
         return await self._commands.execute(command, argument)
 
     async def _ask_for(self, command: str, argument: Any) -> Any:
-        """Do what a person asks for; in the task document it is told where that was not done, as some clients tell nothing."""
+        """Do what a user asks for; in the task document it is told where that was not done, as some clients tell nothing."""
         document = self._app.task_document
         given = cast("dict[str, Any]", argument) if isinstance(argument, dict) else {}
         draft = given.get("draft")
@@ -174,7 +173,7 @@ class Bridge:
             try:
                 await self._app.sessions.look_for_resting()
             except StoreReadError as error:  # the actions that need no log are offered all the same
-                _log.warning("open items are not looked for: %s", error)
+                _log.warning("open items could not be listed: %s", error)
         return await code_actions(self._app, Cursor(uri, start, end), diagnostics, only)
 
     async def code_lenses(self, uri: str) -> list[dict[str, Any]]:
@@ -184,9 +183,9 @@ class Bridge:
 
     async def configure(self, values: Mapping[str, Any] | None) -> None:
         """Take over what the client's configuration says."""
-        before = self._app.current.code_lens
+        before = self._app.settings.now.code_lens
         self._say(self._app.configure(values))
-        if self._app.current.code_lens != before and self._shows_lenses:
+        if self._app.settings.now.code_lens != before and self._shows_lenses:
             self._editor.refresh_lenses()
 
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
@@ -194,7 +193,7 @@ class Bridge:
         self._app.set_folders(folders)
 
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Have the sessions follow what the person renamed."""
+        """Have the sessions follow what the user renamed."""
         self._app.renames.take_in([pair for pair in pairs if not self._editor.is_own_rename(*pair)])
 
     async def close(self, reason: str) -> None:
@@ -208,17 +207,17 @@ class Bridge:
     async def say_about_settings(self) -> None:
         """Say what is wrong with the settings, a model that cannot be had included."""
         self._say(self._app.messages)
-        if self._app.current.model is not None and (problem := await self._app.model_problem()):
+        if self._app.settings.now.model is not None and (problem := await self._app.model_problem()):
             self._say((problem,))
 
     async def say_what_was_cut_off(self) -> None:
         """Say which task the server before this one left in the middle; a client that gets events sees its sessions itself."""
-        if self._app.current.events:
+        if self._app.settings.now.events:
             return
         try:
             await self._app.sessions.look_for_resting()
         except StoreReadError as error:
-            _log.warning("tasks that were cut off are not looked for: %s", error)
+            _log.warning("interrupted tasks could not be listed: %s", error)
         if resting := self._app.sessions.resting:
             latest, more = resting[0], len(resting) - 1
             what = short(latest.prompt, SHORT_PROMPT)
@@ -227,10 +226,10 @@ class Bridge:
                 *(["answer"] if latest.items else []),
                 "resume",
                 "cancel",
-                *(["undo"] if latest.can_undo else []),
+                *(["undo"] if latest.undoes is not None else []),
             ]
             actions = f"{', '.join(can[:-1])} or {can[-1]}"
-            others = f" So it is with {more} further {'task' if more == 1 else 'tasks'}." if more else ""
+            others = f" The same is true of {more} more {'task' if more == 1 else 'tasks'}." if more else ""
             # Helix shows one line.
             self._editor.say("warning", f"Outrider: {how}. Code actions {actions} it.{others}")
 

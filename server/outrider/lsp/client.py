@@ -19,6 +19,7 @@ from typing import Any, Final, cast
 import outrider
 import outrider_protocol as names
 from outrider.ports.clock import Clock, SystemClock
+from outrider_protocol import logged
 
 START_SECONDS: Final = 60.0
 """How long `initialize` may take."""
@@ -44,11 +45,11 @@ Object = dict[str, Any]
 
 
 class ClientError(Exception):
-    """The conversation with the server failed; the text says how, for a person."""
+    """The conversation with the server failed; the text says how, for a user."""
 
 
 class ServerGoneError(ClientError):
-    """The server ended, or said something that is no LSP."""
+    """The server ended, or said something that is not LSP."""
 
 
 class RequestTimeoutError(ClientError):
@@ -82,6 +83,7 @@ class Question:
 OnQuestion = Callable[[Question], Awaitable[str | None]]
 """Gives one of the titles, or None: no answer, which is never a yes."""
 OnObject = Callable[[Object], None]
+OnEvent = Callable[[logged.WireEvent], None]
 OnMessage = Callable[[int, str], None]
 """Gets a message's type (1 error, 2 warning, 3 info, 4 log) and its text."""
 
@@ -91,7 +93,7 @@ async def leave_unanswered(question: Question) -> str | None:  # noqa: ARG001 - 
     return None
 
 
-def ignore(params: Object) -> None:
+def ignore(params: Object | logged.WireEvent) -> None:
     """Do nothing with a notification."""
 
 
@@ -108,7 +110,7 @@ class Client:
         workspace: Path,
         *,
         on_question: OnQuestion,
-        on_event: OnObject,
+        on_event: OnEvent,
         on_frame: OnObject,
         on_message: OnMessage,
         clock: Clock,
@@ -120,7 +122,7 @@ class Client:
         self._workspace = workspace
         self._on_question = on_question
         self._notified: Mapping[str, Callable[[Object], None]] = {
-            names.EVENT_NOTIFICATION: on_event,
+            names.EVENT_NOTIFICATION: lambda params: on_event(cast("logged.WireEvent", params)),
             names.STREAM_NOTIFICATION: on_frame,
             "window/showMessage": lambda params: on_message(*_level_and_text(params)),
             "$/cancelRequest": self._cancel_incoming,
@@ -143,7 +145,7 @@ class Client:
         options: Mapping[str, Any],
         *,
         on_question: OnQuestion = leave_unanswered,
-        on_event: OnObject = ignore,
+        on_event: OnEvent = ignore,
         on_frame: OnObject = ignore,
         on_message: OnMessage = ignore_message,
         server: Sequence[str] | None = None,
@@ -311,7 +313,9 @@ class Client:
                 self._dispatch(message)
         except _NotLspError as problem:
             self._fail(
-                ServerGoneError(f"the server sent something that is no LSP: {problem}{self._quoted_stderr()}")
+                ServerGoneError(
+                    f"the server sent something that is not LSP: {problem}{self._quoted_stderr()}"
+                )
             )
             # Nothing it says from now on can be understood.
             with contextlib.suppress(ProcessLookupError):
@@ -473,9 +477,9 @@ async def _read_message(stream: asyncio.StreamReader) -> Object | None:
     try:
         message = json.loads(body)
     except ValueError as problem:
-        raise _NotLspError(f"a body that is no JSON: {_shortened(body)}") from problem
+        raise _NotLspError(f"a body that is not JSON: {_shortened(body)}") from problem
     if not isinstance(message, dict):
-        raise _NotLspError(f"a body that is no object: {_shortened(body)}")
+        raise _NotLspError(f"a body that is not an object: {_shortened(body)}")
     return cast("Object", message)
 
 

@@ -8,17 +8,18 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from outrider.agent import doctor, papers
-from outrider.agent.background import jobs
-from outrider.agent.choices import models
-from outrider.agent.export import export_session
-from outrider.agent.mapping import BYTES_PER_TOKEN, words_of
-from outrider.agent.permissions import permissions
-from outrider.agent.session import Refused
+from outrider.agent.context.workspace_news import BYTES_PER_TOKEN, words_of
+from outrider.agent.interaction.inbox import FROM_ANYBODY
+from outrider.agent.service import doctor
+from outrider.agent.service.export import export_session
+from outrider.agent.service.jobs import jobs
+from outrider.agent.service.models import models
+from outrider.agent.service.permissions import permissions
+from outrider.agent.session.session import Refused
 from outrider.app import App
-from outrider.lsp.errors import CommandError
-from outrider.permissions.ledger import LedgerProblem
-from outrider.permissions.trust import TrustProblem
+from outrider.lsp.protocol import CommandError
+from outrider.permissions.policy.ledger import LedgerProblem
+from outrider.permissions.policy.trust import TrustProblem
 from outrider.ports.maps import Focus
 from outrider.store.problem import StoreReadError
 from outrider_protocol import (
@@ -39,6 +40,7 @@ from outrider_protocol import (
     REDO,
     REQUEST_FAILED,
     RESUME,
+    RETRY,
     RUN,
     SESSIONS,
     STATUS,
@@ -75,6 +77,8 @@ from outrider_protocol.commands import (
     PromptParams,
     PromptResult,
     ResumeParams,
+    RetryParams,
+    RetryResult,
     RunParams,
     RunResult,
     SessionsParams,
@@ -117,6 +121,7 @@ class Commands:
             EXPLORE: self._explore,
             STEER: self._steer,
             CANCEL: self._cancel,
+            RETRY: self._retry,
             ANSWER: self._answer,
             STATUS: self._status,
             WAIT: self._wait,
@@ -151,7 +156,7 @@ class Commands:
         try:
             to_jsonable_python(argument)
         except (ValueError, RecursionError):  # what cannot be written into the log cannot be taken in
-            problem = "is nested too deeply, or has a key that is no Unicode"
+            problem = "is nested too deeply, or has a key with invalid Unicode"
             raise CommandError(
                 INVALID_PARAMS, f"{name}: params: {problem}", {"path": "", "problem": problem}
             ) from None
@@ -200,6 +205,10 @@ class Commands:
         )
         return CancelResult(turn_id=params.turn_id, outcome=outcome)
 
+    async def _retry(self, params: RetryParams) -> RetryResult:
+        _accepted(await self._app.sessions.retry_now(params.turn_id))
+        return RetryResult(turn_id=params.turn_id)
+
     async def _answer(self, params: AnswerParams) -> AnswerResult:
         _accepted(await self._app.sessions.answer(params, "command"))
         return AnswerResult(id=params.id)
@@ -240,10 +249,10 @@ class Commands:
         try:
             return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo)
         except CommandError as error:
-            self._app.services.editor.say("warning", f"Outrider: {error.message}")
+            self._app.services.runtime.editor.say("warning", f"Outrider: {error.message}")
             raise
         except StoreReadError as error:
-            self._app.services.editor.say("warning", f"Outrider: {error.problem.message}")
+            self._app.services.runtime.editor.say("warning", f"Outrider: {error.problem.message}")
             raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
     def _told(self, result: UndoResult, *, redo: bool) -> UndoResult:
@@ -251,12 +260,14 @@ class Commands:
         left = [f"{conflict.path}, line {conflict.line}: {conflict.reason}" for conflict in result.conflicts]
         left += [f"{item.what}: {item.reason}" for item in result.not_undoable]
         if left:
-            self._app.services.editor.say(
-                "warning", f"Outrider left as it is: {'; '.join(left)[:LONGEST_MESSAGE]}"
+            self._app.services.runtime.editor.say(
+                "warning", f"Outrider left unchanged: {'; '.join(left)[:LONGEST_MESSAGE]}"
             )
-        elif not result.undone and not self._app.current.events:  # who gets events looks at the result, too
-            what = "bring" if redo else "take"
-            self._app.services.editor.say("info", f"Outrider: there was nothing to {what} back.")
+        elif (
+            not result.undone and not self._app.settings.now.events
+        ):  # who gets events looks at the result, too
+            what = "redo" if redo else "undo"
+            self._app.services.runtime.editor.say("info", f"Outrider: there was nothing to {what}.")
         return result
 
     async def _changes(self, params: ChangesParams) -> ChangesResult:
@@ -287,45 +298,52 @@ class Commands:
 
     async def _map(self, params: MapParams) -> MapResult:
         services = self._app.services
-        tokens = params.tokens or services.settings().repository_map.tokens
+        tokens = params.tokens or services.runtime.settings().repository_map.tokens
         focus = Focus(open=params.files or (), words=words_of(params.prompt or ""))
         blocks = await services.maps.draw(focus, tokens * BYTES_PER_TOKEN)
         if blocks is None:
             return _accepted(
-                Refused("no_map", "there is no repository map: no folder is open, or it cannot be drawn")
+                Refused(
+                    "no_map", "there is no repository map: no folder is open, or the map could not be made"
+                )
             )
         return MapResult(text="\n".join(blocks), files=len(blocks))
 
     async def _open(self, params: OpenParams) -> OpenResult:
-        services = self._app.services
+        editor = self._app.services.runtime.editor
         if params.what == "task":
             path = await self._app.task_document.opened()
         else:
             item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:
                 return _accepted(Refused("unknown_id", f"there is no open item {params.id!r}"))
-            if params.what == "review":
-                edit = await self._app.sessions.under_review(item.id)
-                path = await papers.review_paper(services.folders, item, edit)
-            else:
-                path = await papers.answer_paper(services.folders, item)
+            path = await self._app.sessions.paper_of(item, review=params.what == "review")
         if isinstance(path, str):
             raise CommandError(REQUEST_FAILED, path, {"reason": "cannot_write"})
-        if not await services.editor.show(path.as_uri(), take_focus=True):
-            services.editor.say("info", f"Outrider: open {path.parent.name}/{path.name}: you write there.")
+        if not await editor.show(path.as_uri(), take_focus=True):
+            editor.say("info", f"Outrider: open {path.parent.name}/{path.name}: write your text there.")
         return OpenResult(uri=path.as_uri())
 
     async def _permissions(self, params: PermissionsParams) -> PermissionsResult:
+        if params.action in {"add", "remove"}:
+            self._need_known_client()
         done = await permissions(self._app.services, self._app.sessions.running, params)
         if isinstance(done, LedgerProblem):
             raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
         return done
 
     async def _trust(self, params: TrustParams) -> TrustResult:
-        done = await self._app.services.trust.listed(params)
+        if params.action != "list":
+            self._need_known_client()
+        done = await self._app.services.policy.trust.listed(params)
         if isinstance(done, TrustProblem):
             raise CommandError(REQUEST_FAILED, _cut(done.message), {"reason": done.reason})
         return done
+
+    def _need_known_client(self) -> None:
+        """Refuse what would stand for an answer to later approvals where any program could be the client."""
+        if not self._app.services.runtime.editor.traits.takes_approvals:
+            raise CommandError(REQUEST_FAILED, FROM_ANYBODY, {"reason": "no_token"})
 
     async def _jobs(self, params: JobsParams) -> JobsResult:
         return _accepted(await jobs(self._app.sessions.running, params))
@@ -336,7 +354,7 @@ class Commands:
 
 def _accepted(value: Any) -> Any:
     if isinstance(value, Refused):
-        raise CommandError(REQUEST_FAILED, _cut(value.message), {"reason": value.reason})
+        raise CommandError(REQUEST_FAILED, _cut(value.message), {**value.data, "reason": value.reason})
     return value
 
 

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from outrider.lsp.editor import ClientEditor
-from outrider.lsp.progress import ProgressFactory
+from outrider.lsp.features.progress import ProgressFactory
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
-from outrider.workspace.documents import DocumentStore
+from outrider.workspace.documents.documents import DocumentStore
 
 
 class Bridge(Protocol):

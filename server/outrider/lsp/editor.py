@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -10,9 +11,9 @@ from lsprotocol import types
 
 from outrider.lsp.diagnostics import reported
 from outrider.lsp.frames import FrameSender
-from outrider.lsp.outgoing import Outgoing
 from outrider.lsp.profile import ClientProfile
 from outrider.lsp.protocol import LspProtocol, NoReply
+from outrider.lsp.transport.framing import Outgoing
 from outrider.ports.editor import (
     Answered,
     Applied,
@@ -26,15 +27,14 @@ from outrider.ports.editor import (
     ToolRequest,
     Unanswered,
 )  # fmt: skip
-from outrider.ports.events import LoggedEvent, StreamFrame
-from outrider.ports.text import Place, PlacedEdit
-from outrider.ports.visible import visible
+from outrider.ports.events import LoggedEvent, StreamFrame, wire_text
+from outrider.ports.text import Place, PlacedEdit, visible
 from outrider.workspace.paths import path_of
 from outrider_protocol import (
+    APPROVING,
     ASK_REQUEST,
     DIAGNOSTICS_REQUEST,
     EVENT_NOTIFICATION,
-    PROTOCOL_VERSION,
     SAVE_REQUEST,
     TOOL_REQUEST,
 )
@@ -47,23 +47,35 @@ CATCH_UP_SECONDS: Final = 2.0
 SAVE_SECONDS: Final = 10.0
 DIAGNOSTICS_SECONDS: Final = 10.0
 
-_FIRST_ANSWER: Final = "Only the first answer can be given here, the others are code actions."
+_FIRST_ANSWER: Final = "Only the first answer can be chosen here; the others are code actions."
+
+_ASKED_AGAIN: Final = "(Asked again: the first answer came too quickly.)"
+TIMES_TOO_EARLY: Final = 5
+"""How often a question is asked where each yes comes too early, as with a key that is held down."""
 
 _LEVELS: Final = {"error": 1, "warning": 2, "info": 3, "log": 4}
 """LSP 3.17, "MessageType"."""
 TOLD_BACK_SECONDS = 5
-"""How long after a rename was asked for the client may tell of it: later it is the person's, made once more by hand."""
+"""How long after a rename was asked for the client may tell of it: later it is the user's, made once more by hand."""
 
 
 class ClientEditor:
     """One client. It never takes anything but a title that was offered for an answer.
 
-    A question that is given up is not withdrawn by `$/cancelRequest`: no client is known that would take it
-    down, and a late click is still worth something.
+    A question that was answered elsewhere is withdrawn by `$/cancelRequest`, for clients that can take it down. One that
+    nobody answered in time is not: a late click still answers it.
     """
 
-    def __init__(self, protocol: LspProtocol, profile: ClientProfile, outgoing: Outgoing) -> None:
-        """Speak with the client of `profile`."""
+    def __init__(
+        self,
+        protocol: LspProtocol,
+        profile: ClientProfile,
+        outgoing: Outgoing,
+        *,
+        takes_approvals: bool = True,
+    ) -> None:
+        """Speak with the client of `profile`; `takes_approvals` says whether its answers to approvals count."""
+        self._traits = replace(profile.traits, takes_approvals=takes_approvals)
         self._protocol = protocol
         self._profile = profile
         self._frames = FrameSender(protocol.notify, outgoing)
@@ -79,11 +91,11 @@ class ClientEditor:
     @property
     def traits(self) -> EditorTraits:
         """What it can do."""
-        return self._profile.traits
+        return self._traits
 
     @property
     def can_show_items(self) -> bool:
-        """Whether the person can see what an open item is about, in a question or in a document."""
+        """Whether the user can see what an open item is about, in a question or in a document."""
         return self._can_ask or self.traits.can_show_documents
 
     async def ask(
@@ -95,7 +107,7 @@ class ClientEditor:
         late: Callable[[str], None] | None = None,
         still_open: Callable[[], bool] | None = None,
     ) -> Answered | Unanswered:
-        """Ask the person to choose; see `ports.editor.Editor.ask`. Source: LSP 3.17, "ShowMessageRequest"."""
+        """Ask the user to choose; see `ports.editor.Editor.ask`. Source: LSP 3.17, "ShowMessageRequest"."""
         async with self._question:
             if still_open is not None and not still_open():
                 return Unanswered("closed")
@@ -103,18 +115,35 @@ class ClientEditor:
                 return Unanswered("unsupported")
             if self._profile.takes_first_answer and len(titles) > 1:
                 message = f"{message}\n{_FIRST_ANSWER}"
-            params = {
-                "type": _LEVELS["info"],
-                "message": message,
-                "actions": [{"title": title} for title in titles],
-            }
-            reply = await self._protocol.request(
-                types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=seconds, late=_late(titles, late)
-            )
-        if isinstance(reply, NoReply):
-            self._can_ask = reply.why != "unsupported"
-            return Unanswered(reply.why)
-        return _answer(reply.result, titles)
+            for again in range(TIMES_TOO_EARLY):
+                asked = asyncio.get_running_loop().time()
+                params = {
+                    "type": _LEVELS["info"],
+                    "message": f"{message}\n{_ASKED_AGAIN}" if again else message,
+                    "actions": [{"title": title} for title in titles],
+                }
+                reply = await self._protocol.request(
+                    types.WINDOW_SHOW_MESSAGE_REQUEST,
+                    params,
+                    seconds=seconds,
+                    late=_late(titles, late),
+                    withdraw="cancelled",
+                )
+                if isinstance(reply, NoReply):
+                    self._can_ask = reply.why != "unsupported"
+                    return Unanswered(reply.why)
+                answer = _answer(reply.result, titles)
+                took = asyncio.get_running_loop().time() - asked
+                if not self._is_too_early(answer, took):
+                    return answer
+                logger.info("“%s” came %d ms after its question and was ignored", answer, took * 1000)
+            return Unanswered("dismissed")
+
+    def _is_too_early(self, answer: Answered | Unanswered, took: float) -> bool:
+        """Whether a yes can only come of a key that was pressed before the question took the keyboard."""
+        return (
+            isinstance(answer, Answered) and answer.title in APPROVING and took < self._profile.reads_seconds
+        )
 
     async def call_tool(
         self, request: ToolRequest, *, seconds: float, overdue: Callable[[], None]
@@ -138,7 +167,7 @@ class ClientEditor:
     async def ask_item(
         self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
     ) -> ItemReply | Unanswered:
-        """Have the client put an open item before the person; see `ports.editor.Editor.ask_item`."""
+        """Have the client put an open item before the user; see `ports.editor.Editor.ask_item`."""
         params = {"sessionId": session_id, "item": item}
         reply = await self._protocol.long_request(ASK_REQUEST, params, seconds=seconds, overdue=overdue)
         if isinstance(reply, NoReply):
@@ -150,19 +179,6 @@ class ClientEditor:
         if not self.traits.can_apply_edits:
             return Applied(False, "the client cannot apply edits")
         return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
-
-    async def offer(
-        self, label: str, edits: Sequence[DocumentEdit], *, seconds: float, late: Callable[[bool], None]
-    ) -> Applied | Unanswered:
-        """Have the person choose among changes; see `ports.editor.Editor.offer`. Source: LSP 3.17, "ChangeAnnotation"."""
-        reply = await self._protocol.request(
-            types.WORKSPACE_APPLY_EDIT,
-            {"label": label, "edit": _offered(edits)},
-            seconds=seconds,
-            late=lambda result: late(_field(result, "applied") is True),
-            withdraw=True,
-        )
-        return Unanswered(reply.why) if isinstance(reply, NoReply) else _applied(reply.result)
 
     async def catch_up(self) -> bool:
         """Have the client tell what it holds back; see `ports.editor.Editor.catch_up`."""
@@ -189,7 +205,7 @@ class ClientEditor:
         return await self._apply({"label": label, "edit": _file_edit(operation)}, APPLY_SECONDS)
 
     def is_own_rename(self, old_uri: str, new_uri: str) -> bool:
-        """Whether a rename that the client tells of is one that it was asked for here, and not the person's: VS Code tells of both.
+        """Whether a rename that the client tells of is one that it was asked for here, and not the user's: VS Code tells of both.
 
         Args:
             old_uri: The file before.
@@ -210,7 +226,7 @@ class ClientEditor:
             return dict.fromkeys(versions, reply.message)
         failed = _reasons(_field(reply.result, "failed"))
         saved = _texts(_field(reply.result, "saved"))
-        return {uri: failed.get(uri, "the editor does not say why") for uri in versions if uri not in saved}
+        return {uri: failed.get(uri, "the editor gave no reason") for uri in versions if uri not in saved}
 
     async def _save_as_refactoring(self, versions: Mapping[str, int]) -> Mapping[str, str]:
         """Have nothing changed in documents by an edit of the kind that the client saves (LSP 3.18)."""
@@ -237,10 +253,10 @@ class ClientEditor:
             return Unanswered("unsupported")
         params = {} if uris is None else {"uris": list(uris)}
         reply = await self._protocol.request(
-            DIAGNOSTICS_REQUEST, params, seconds=DIAGNOSTICS_SECONDS, withdraw=True
+            DIAGNOSTICS_REQUEST, params, seconds=DIAGNOSTICS_SECONDS, withdraw="always"
         )
         if isinstance(reply, NoReply):
-            logger.info("the editor does not tell its diagnostics: %s", reply.message)
+            logger.info("the editor did not return diagnostics: %s", reply.message)
             return Unanswered(reply.why)
         found = reported(reply.result)
         return Unanswered("error") if found is None else found
@@ -255,7 +271,7 @@ class ClientEditor:
         return not isinstance(reply, NoReply) and _field(reply.result, "success") is True
 
     def say(self, level: Literal["error", "warning", "info", "log"], text: str) -> None:
-        """Tell the person: a message, or a line of the log for `log`. Nothing hides in it."""
+        """Tell the user: a message, or a line of the log for `log`. Nothing hides in it."""
         method = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._protocol.notify(method, {"type": _LEVELS[level], "message": visible(text)})
 
@@ -279,9 +295,7 @@ class ClientEditor:
     def publish_event(self, event: LoggedEvent) -> None:
         """Send `outrider/event`, after all live text that came before it."""
         self._frames.flush()
-        turn = {} if event.turn_id is None else {"turnId": event.turn_id}
-        params = {"v": PROTOCOL_VERSION, "seq": event.seq, "ts": event.ts, "sessionId": event.session_id}
-        self._protocol.notify(EVENT_NOTIFICATION, {**params, **turn, "type": event.type, "data": event.data})
+        self._protocol.notify_in_json(EVENT_NOTIFICATION, wire_text(event))
 
     def publish_frame(self, frame: StreamFrame) -> None:
         """Send `outrider/stream`, at once or merged with others while the client does not keep up."""
@@ -366,20 +380,6 @@ def _text_edits(edit: DocumentEdit) -> list[dict[str, Any]]:
         {"range": {"start": _position(placed.start), "end": _position(placed.end)}, "newText": placed.new}
         for placed in edit.edits
     ]
-
-
-def _offered(edits: Sequence[DocumentEdit]) -> dict[str, Any]:
-    """A workspace edit in which each change has an annotation of its own, and needs a confirmation."""
-    annotations: dict[str, Any] = {}
-    documents: list[dict[str, Any]] = []
-    for edit in edits:
-        annotated: list[dict[str, Any]] = []
-        for text_edit, note in zip(_text_edits(edit), edit.notes, strict=True):
-            name = str(len(annotations) + 1)
-            annotations[name] = {"label": note, "needsConfirmation": True}
-            annotated.append({**text_edit, "annotationId": name})
-        documents.append({"textDocument": {"uri": edit.uri, "version": edit.version}, "edits": annotated})
-    return {"documentChanges": documents, "changeAnnotations": annotations}
 
 
 def _position(place: Place) -> dict[str, int]:

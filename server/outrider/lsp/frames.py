@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from outrider.lsp.outgoing import NEARLY_EMPTY, Outgoing
+from outrider.lsp.transport.framing import NEARLY_EMPTY, Outgoing
 from outrider.ports.events import StreamFrame
 from outrider_protocol import STREAM_NOTIFICATION
 

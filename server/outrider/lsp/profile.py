@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from outrider.lsp.capabilities import at, encoding_of, shows_lenses
 from outrider.ports.editor import EditorTraits, FileOperationKind, SaveWay
-from outrider.workspace.documents import Encoding
+from outrider.workspace.text.lines import Encoding
 from outrider_protocol import ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION
 
-_ENCODINGS: Final[Mapping[Any, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+_ENCODINGS: Final[Mapping[str, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +22,13 @@ class _Quirk:
     questions_cover: bool = False
     waits_for_commands: bool = False
     shows_errors: bool = False
-    """Whether the person sees why a command could not be done. Helix and Kate show nothing of it."""
+    """Whether the user sees why a command could not be done. Helix and Kate show nothing of it."""
     tells_with_answers: bool = False
     takes_first_answer: bool = False
     document_changes: bool = False
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it does well with files that are open, where it advertises that. Others lose what is typed meanwhile, or
     leave the document open."""
-    lets_choose: bool = True
-    """Whether it does with changes that need a confirmation what it advertises: has each of them ticked by itself."""
     saves_refactorings: int = 0
     """How many documents an edit marked as a refactoring must change for the client to save them; 0: it does not."""
 
@@ -45,7 +44,6 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
         document_changes=True,
         shows_errors=True,
         file_operations=frozenset({"rename"}),
-        lets_choose=False,
     ),
     # Collects changes for `eglot-send-changes-idle-time`, in which nothing may be going on; RET takes the first action,
     # and keys go to the minibuffer until then. After a question that came while nothing was going on Emacs is not idle
@@ -68,14 +66,16 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     "visual studio code": _Quirk(
         shows_errors=True, saves_refactorings=2, file_operations=frozenset({"rename", "delete"})
     ),
-    # Saves what a refactoring changed, if the person's settings say so.
+    # Saves what a refactoring changed, if the user's settings say so.
     "sublime text lsp": _Quirk(saves_refactorings=1),
 }
 
 _SETTLE_SECONDS: Final = 2.0
 """Generous: it is only waited for in full where the edit was not made at all."""
+READS_SECONDS: Final = 0.3
+"""Nobody reads a question and answers it in less."""
 _NEXT_KEY_SECONDS: Final = 600.0
-"""So long a person may look elsewhere."""
+"""So long a user may look elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,10 @@ class ClientProfile:
     """Whether it tells what it held back of the text before it answers a message, also one that leaves no choice."""
     takes_first_answer: bool = False
     """Whether no other answer than the first can be given to a message."""
+    reads_seconds: float = 0.0
+    """How long after a question a yes counts as a key that was pressed before it; 0 where questions do not take the keyboard."""
     shows_errors: bool = False
-    """Whether the person sees why a command could not be done; who gets events is a program, and sees to that itself."""
+    """Whether the user sees why a command could not be done; who gets events is a program, and sees to that itself."""
     traits: EditorTraits = field(
         default_factory=lambda: EditorTraits(
             can_apply_edits=False,
@@ -115,69 +117,62 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
 
     Reads what is there and right, and takes the rest as absent: a client with half a capability is still served.
     """
-    name, version = _at(params, "clientInfo", "name"), _at(params, "clientInfo", "version")
+    name, version = at(params, "clientInfo", "name"), at(params, "clientInfo", "version")
     quirk = _QUIRKS.get(name.lower(), _Quirk()) if isinstance(name, str) else _Quirk()
-    says = _at(params, "capabilities")
-    debounce = _at(params, "initializationOptions", "debounce")
+    says = at(params, "capabilities")
+    debounce = at(params, "initializationOptions", "debounce")
     if not isinstance(debounce, int | float) or isinstance(debounce, bool) or not 0 <= debounce <= 10:
         debounce = quirk.debounce_seconds
     return ClientProfile(
         name=name if isinstance(name, str) else "",
         version=version if isinstance(version, str) else "",
-        encoding=_encoding(_at(says, "general", "positionEncodings")),
-        document_changes=_at(says, "workspace", "workspaceEdit", "documentChanges") is True
+        encoding=_ENCODINGS[encoding_of(says)],
+        document_changes=at(says, "workspace", "workspaceEdit", "documentChanges") is True
         or quirk.document_changes,
-        progress=_at(says, "window", "workDoneProgress") is True,
-        configuration=_at(says, "workspace", "configuration") is True,
-        action_literals=isinstance(_at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
-        code_lenses=isinstance(_at(says, "textDocument", "codeLens"), dict),
-        refreshes_lenses=_at(says, "workspace", "codeLens", "refreshSupport") is True,
+        progress=at(says, "window", "workDoneProgress") is True,
+        configuration=at(says, "workspace", "configuration") is True,
+        action_literals=isinstance(at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
+        code_lenses=shows_lenses(says),
+        refreshes_lenses=at(says, "workspace", "codeLens", "refreshSupport") is True,
         tells_with_answers=quirk.tells_with_answers,
         takes_first_answer=quirk.takes_first_answer,
-        shows_errors=quirk.shows_errors or _at(params, "initializationOptions", "events") is True,
+        # A test answers at once; any other program is no editor of this table.
+        reads_seconds=READS_SECONDS
+        if quirk.questions_cover and at(params, "initializationOptions", "testing") is None
+        else 0.0,
+        shows_errors=quirk.shows_errors or at(params, "initializationOptions", "events") is True,
         traits=EditorTraits(
-            can_apply_edits=_at(says, "workspace", "applyEdit") is True,
-            can_show_documents=_at(says, "window", "showDocument", "support") is True,
+            can_apply_edits=at(says, "workspace", "applyEdit") is True,
+            can_show_documents=at(says, "window", "showDocument", "support") is True,
             settle_seconds=_SETTLE_SECONDS,
             debounce_seconds=float(debounce),
             tells_at_next_key_seconds=_NEXT_KEY_SECONDS if quirk.tells_at_next_key else 0.0,
             reject_first=quirk.reject_first,
             questions_cover=quirk.questions_cover,
             waits_for_commands=quirk.waits_for_commands,
-            can_disable_actions=_at(says, "textDocument", "codeAction", "disabledSupport") is True,
+            can_disable_actions=at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
             takes_items=_understands(params, ASK_EXTENSION),
             tells_diagnostics=_understands(params, DIAGNOSTICS_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),
-            tells_saves=_at(says, "textDocument", "synchronization", "didSave") is True,
-            lets_choose=_lets_choose(params, quirk),
+            tells_saves=at(says, "textDocument", "synchronization", "didSave") is True,
         ),
     )
 
 
 def _file_operations(says: Any, quirk: _Quirk) -> frozenset[FileOperationKind]:
-    edits = _at(says, "workspace", "workspaceEdit")
-    if _at(says, "workspace", "applyEdit") is not True:
+    edits = at(says, "workspace", "workspaceEdit")
+    if at(says, "workspace", "applyEdit") is not True:
         return frozenset()
-    if _at(edits, "documentChanges") is not True and not quirk.document_changes:
+    if at(edits, "documentChanges") is not True and not quirk.document_changes:
         return frozenset()
-    listed = _at(edits, "resourceOperations")
+    listed = at(edits, "resourceOperations")
     operations = cast("list[Any]", listed) if isinstance(listed, list) else []
     return frozenset(kind for kind in quirk.file_operations if kind in operations)
 
 
-def _lets_choose(params: Mapping[str, Any], quirk: _Quirk) -> bool:
-    """Whether the person is offered to choose in the editor. A client that shows items itself has its own way."""
-    says = _at(params, "capabilities", "workspace")
-    edits = _at(says, "workspaceEdit")
-    # LSP 3.17, "AnnotatedTextEdit": it has a place in `documentChanges` alone.
-    able = _at(says, "applyEdit") is True and _at(edits, "documentChanges") is True
-    advertised = able and isinstance(_at(edits, "changeAnnotationSupport"), dict)
-    return advertised and quirk.lets_choose and not _understands(params, ASK_EXTENSION)
-
-
 def _understands(params: Mapping[str, Any], extension: str) -> bool:
-    extensions = _at(params, "initializationOptions", "extensions")
+    extensions = at(params, "initializationOptions", "extensions")
     return isinstance(extensions, list) and extension in cast("list[Any]", extensions)
 
 
@@ -185,23 +180,6 @@ def _save_ways(params: Mapping[str, Any], quirk: _Quirk) -> Iterator[tuple[SaveW
     if _understands(params, SAVE_EXTENSION):
         yield "extension", 1
     # LSP 3.18, "WorkspaceEditMetadata".
-    knows = _at(params, "capabilities", "workspace", "workspaceEdit", "metadataSupport") is True
-    if knows and quirk.saves_refactorings and _at(params, "capabilities", "workspace", "applyEdit") is True:
+    knows = at(params, "capabilities", "workspace", "workspaceEdit", "metadataSupport") is True
+    if knows and quirk.saves_refactorings and at(params, "capabilities", "workspace", "applyEdit") is True:
         yield "refactoring", quirk.saves_refactorings
-
-
-def _encoding(offered: Any) -> Encoding:
-    # LSP 3.17, "PositionEncodingKind": the client lists them in order of preference; absent means UTF-16.
-    encodings = cast("list[Any]", offered) if isinstance(offered, list) else []
-    for name in encodings:
-        if isinstance(name, str) and (known := _ENCODINGS.get(name)):
-            return known
-    return "utf-16"
-
-
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        if not isinstance(value, dict):
-            return None
-        value = cast("dict[str, Any]", value).get(key)
-    return value

@@ -24,10 +24,21 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol
 
-from outrider.lsp.errors import CommandError
-from outrider.lsp.outgoing import Outgoing
+from outrider.lsp.transport.framing import Outgoing
 from outrider.ports.clock import Clock
 from outrider_protocol import INVALID_PARAMS, REQUEST_CANCELLED
+
+
+class CommandError(Exception):
+    """Becomes the error of the response, as it is (JSON-RPC 2.0, section 5.1)."""
+
+    def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
+        """An error with the code and the data of the wire contract."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +62,9 @@ RAW_METHODS: Final = frozenset(
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,
     }
 )
+
+Withdraw = Literal["never", "cancelled", "always"]
+"""When a client is told that nobody waits for its answer any more."""
 
 _MOST_LATE: Final = 64
 _SNAKE: Final = re.compile(r"_([a-z])")
@@ -87,7 +101,7 @@ def decode(body: bytes) -> Any:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 class LspProtocol(LanguageServerProtocol):
@@ -98,6 +112,7 @@ class LspProtocol(LanguageServerProtocol):
         super().__init__(server, converter)
         self._outgoing: Outgoing | None = None
         self._clock: Clock | None = None
+        self._answered: MsgId | None = None
         self._stage: Literal["new", "open", "closing"] = "new"
         self._running: dict[MsgId, asyncio.Task[Any]] = {}
         self._last: asyncio.Task[Any] | None = None
@@ -108,8 +123,9 @@ class LspProtocol(LanguageServerProtocol):
             ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=self._serialize_message
         )
 
-    def connect(self, outgoing: Outgoing, clock: Clock) -> None:
-        """Give the way to the client, and the clock for what it may take."""
+    def connect(self, outgoing: Outgoing, clock: Clock, answered: MsgId | None = None) -> None:
+        """Give the way to the client, the clock for what it may take, and the id of `initialize` if it is answered."""
+        self._answered = answered
         self._outgoing = outgoing
         self._clock = clock
 
@@ -135,7 +151,7 @@ class LspProtocol(LanguageServerProtocol):
         except RecursionError:
             self.refuse("the message is nested too deeply")
         except ValueError as error:
-            self.refuse(f"the message is no JSON: {error}")
+            self.refuse(f"the message is not JSON: {error}")
         else:
             self.handle_message(message)
 
@@ -147,16 +163,18 @@ class LspProtocol(LanguageServerProtocol):
     def handle_message(self, message: Any) -> None:
         """Take a message as JSON. Nothing it holds raises."""
         if not isinstance(message, dict):
-            self._fail(None, INVALID_REQUEST, "a message is one object; there are no batches in LSP")
+            self._fail(
+                None, INVALID_REQUEST, "a message must be one object; batch requests are not supported"
+            )
             return
         fields = cast("dict[str, Any]", message)
         msg_id, method = fields.get("id"), fields.get("method")
         if "method" not in fields and ("result" in fields or "error" in fields or msg_id is not None):
             self._settle(fields)
         elif "id" in fields and not _is_id(msg_id):
-            self._fail(None, INVALID_REQUEST, "the id of a request is a number or a string")
+            self._fail(None, INVALID_REQUEST, "the id of a request must be a number or a string")
         elif fields.get("jsonrpc") != self.VERSION or not isinstance(method, str):
-            self._fail(msg_id, INVALID_REQUEST, "a message has jsonrpc 2.0 and the name of a method")
+            self._fail(msg_id, INVALID_REQUEST, "a message needs jsonrpc 2.0 and the name of a method")
         elif _is_id(msg_id):
             self._handle_request(msg_id, method, fields.get("params"))
         else:
@@ -169,7 +187,7 @@ class LspProtocol(LanguageServerProtocol):
         elif handler is None:
             self._fail(msg_id, METHOD_NOT_FOUND, f"there is no method {_short(method_name)}")
         elif msg_id in self._running:
-            self._fail(msg_id, INVALID_REQUEST, "there is a request of that id already")
+            self._fail(msg_id, INVALID_REQUEST, "a request with that id is already running")
         else:
             if method_name == types.SHUTDOWN:
                 self._shutdown, self._stage = True, "closing"
@@ -178,11 +196,11 @@ class LspProtocol(LanguageServerProtocol):
     def _refusal(self, method: str) -> tuple[int, str] | None:
         match self._stage:
             case "new" if method != types.INITIALIZE:
-                return SERVER_NOT_INITIALIZED, "initialize comes first"
+                return SERVER_NOT_INITIALIZED, "the first request must be initialize"
             case "open" if method == types.INITIALIZE:
-                return INVALID_REQUEST, "initialize comes once"
+                return INVALID_REQUEST, "initialize may be sent only once"
             case "closing":
-                return INVALID_REQUEST, "nothing comes after shutdown but exit"
+                return INVALID_REQUEST, "only exit may follow shutdown"
             case _:
                 return None
 
@@ -194,6 +212,8 @@ class LspProtocol(LanguageServerProtocol):
             return
         if method == types.INITIALIZE:
             self._stage = "open"
+            if msg_id == self._answered:
+                return
         if not inspect.isawaitable(result):
             self._respond(msg_id, result)
             return
@@ -272,7 +292,7 @@ class LspProtocol(LanguageServerProtocol):
             if late := self._late.pop(msg_id, None):
                 late(result if "result" in message and error is None else None)
             else:
-                logger.debug("a response to %s, which waits for none", msg_id)
+                logger.debug("a response to %s, which is not an open request", msg_id)
         elif "result" in message and error is None and message.get("jsonrpc") == self.VERSION:
             future.set_result(result)
         else:
@@ -310,11 +330,19 @@ class LspProtocol(LanguageServerProtocol):
             self._fail(msg_id, error.code, error.message, error.data)
         else:
             logger.error("%s failed", method, exc_info=error)
-            self._fail(msg_id, INTERNAL_ERROR, f"{method} failed inside the server; its log says more")
+            self._fail(
+                msg_id, INTERNAL_ERROR, f"{method} failed because of an error in the server; see its log"
+            )
 
     def notify(self, method: str, params: Any | None = None) -> None:
         """Send a notification; `params` is JSON or a type of lsprotocol."""
         self._send({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    def notify_in_json(self, method: str, params: str) -> None:
+        """Send a notification of which `params` is JSON text already, without lone surrogates."""
+        if self._outgoing is not None:
+            message = f'{{"jsonrpc":"{self.VERSION}","method":{json.dumps(method)},"params":{params}}}'
+            self._outgoing.send(message.encode("utf-8"))
 
     def send_request(
         self,
@@ -339,7 +367,7 @@ class LspProtocol(LanguageServerProtocol):
         *,
         seconds: float,
         late: Callable[[Any], None] | None = None,
-        withdraw: bool = False,
+        withdraw: Withdraw = "never",
     ) -> Reply | NoReply:
         """Ask the client for something. Nothing is left behind, whether it answers or not.
 
@@ -348,16 +376,19 @@ class LspProtocol(LanguageServerProtocol):
             params: Its params, as JSON.
             seconds: How long to wait.
             late: Called with a result that comes when nobody waits for it any more; with None for an error.
-            withdraw: Whether the client is told when nobody waits for it any more (`$/cancelRequest`).
+            withdraw: When the client is told that nobody waits for it any more (`$/cancelRequest`): always, or only when
+                this wait is cancelled, so that after the time-out a late result is still of use.
         """
         if self._clock is None or self._is_closing:
             return NoReply("closed", "the connection is closed")
         number = next(self._ids)
         future = asyncio.wrap_future(self.send_request(method, params, msg_id=number))
+        withdraws = withdraw != "never"
         try:
             async with self._clock.timeout(seconds):
                 return Reply(await future)
         except TimeoutError:
+            withdraws = withdraw == "always"
             return NoReply("timeout", f"no answer to {method} in {seconds:g} s")
         except _ClosedError as error:
             return NoReply("closed", error.message)
@@ -369,7 +400,7 @@ class LspProtocol(LanguageServerProtocol):
                     self._late[number] = late
                     while len(self._late) > _MOST_LATE:
                         self._late.popitem(last=False)
-                if withdraw and not self._is_closing:
+                if withdraws and not self._is_closing:
                     self.notify(types.CANCEL_REQUEST, {"id": number})
 
     async def long_request(

@@ -8,32 +8,38 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, cast
 from urllib.parse import quote
 
+from cattrs import Converter
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from outrider import __version__
-from outrider.lsp.admission import Admission
+from outrider.lsp.capabilities import flaw_of, initialize_result
 from outrider.lsp.contract import Bridge, Host, LoadBridge
 from outrider.lsp.editor import ClientEditor
-from outrider.lsp.errors import CommandError
-from outrider.lsp.outgoing import Outgoing
+from outrider.lsp.features.progress import ProgressFactory
 from outrider.lsp.profile import ClientProfile, profile_of
-from outrider.lsp.progress import ProgressFactory
-from outrider.lsp.protocol import INTERNAL_ERROR, INVALID_REQUEST, LspProtocol, NoReply, invalid_params
+from outrider.lsp.protocol import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    CommandError,
+    LspProtocol,
+    NoReply,
+    invalid_params,
+)
+from outrider.lsp.transport.framing import Outgoing
+from outrider.lsp.transport.tcp import Admission
 from outrider.ports.clock import Clock, SystemClock
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.text import Place
-from outrider.workspace.documents import ContentChange, DocumentStore
+from outrider.workspace.documents.documents import ContentChange, DocumentStore
 from outrider_protocol import (
-    ACTION_KIND,
     COMMAND_NAMES,
     CONFIGURATION_SECTION,
-    EXTENSIONS,
-    PROTOCOL_VERSION,
 )
 
 logger = logging.getLogger(__name__)
@@ -45,8 +51,6 @@ PULL_SECONDS: Final = 10.0
 
 OWN_OPTIONS: Final = ("debounce", "extensions", "tcpToken")
 """Keys of `initializationOptions` that are for this room and no settings."""
-
-CODE_ACTION_KINDS: Final = ("quickfix", "refactor.rewrite", "source", ACTION_KIND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,11 @@ class Server(LanguageServer):
         clock: Clock | None = None,
         host: Host | None = None,
         admission: Admission | None = None,
+        answered: str | int | None = None,
     ) -> None:
         """Prepare to serve; see `create_server`."""
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves its *args untyped
-            "outrider", __version__, protocol_cls=LspProtocol, converter_factory=default_converter
+            "outrider", __version__, protocol_cls=LspProtocol, converter_factory=_converter
         )
         self.documents = DocumentStore()
         self._outgoing = outgoing
@@ -86,17 +91,19 @@ class Server(LanguageServer):
         self._clock = clock or SystemClock()
         self._host = host
         self._admission = admission
+        self._left_out: str | None = None
+        """What is to be said of settings that do not count."""
         self._client: _Client | None = None
         self._folders: dict[str, str] = {}
         self._bridge: asyncio.Task[Bridge] | None = None
         self._configuring = asyncio.Lock()
         self._closing: asyncio.Task[None] | None = None
         self._ignored: set[str] = set()
-        self.protocol.connect(outgoing, self._clock)
+        self.protocol.connect(outgoing, self._clock, answered)
         self._register()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an error; pygls would show it to the person."""
+        """Log an error; pygls would show it to the user."""
         logger.error("%s: %s", getattr(source, "__name__", source), error)
 
     async def close(self, reason: str = "closed") -> None:
@@ -132,35 +139,30 @@ class Server(LanguageServer):
 
     def _initialize(self, params: Any) -> dict[str, Any]:
         # LSP 3.17, "Initialize Request".
-        if not isinstance(params, dict):
-            raise invalid_params("params", "must be an object")
+        if flaw := flaw_of(params):
+            raise invalid_params(*flaw)
         fields = cast("dict[str, Any]", params)
-        if not isinstance(fields.get("capabilities"), dict):
-            raise invalid_params("params.capabilities", "must be an object")
-        options = fields.get("initializationOptions")
-        if options is not None and not isinstance(options, dict):
-            raise invalid_params("params.initializationOptions", "must be an object")
-        given = cast("dict[str, Any]", options or {})
+        given: dict[str, Any] = fields.get("initializationOptions") or {}
         if self._admission is not None:
-            if refusal := self._admission.refusal(given):
+            if refusal := self._admission.refusal(given, _folders(fields)):
                 raise CommandError(INVALID_REQUEST, refusal)
-            given = self._admission.capped(given)
+            given, self._left_out = self._admission.admitted(given)
         profile = profile_of(fields)
         self.documents.encoding = profile.encoding
         self._folders = _folders(fields)
-        editor = ClientEditor(self.protocol, profile, self._outgoing)
+        known = self._admission is None or self._admission.is_known
+        editor = ClientEditor(self.protocol, profile, self._outgoing, takes_approvals=known)
         progress = ProgressFactory(self.protocol, profile, self._clock)
         settings = {key: value for key, value in given.items() if key not in OWN_OPTIONS}
         self._client = _Client(profile, settings, editor, progress)
         pid = fields.get("processId")
         if self._host is not None and isinstance(pid, int) and pid > 0:
             self._host.watch_parent(pid)
-        return {
-            "capabilities": _capabilities(profile),
-            "serverInfo": {"name": "outrider", "version": __version__},
-        }
+        return initialize_result(fields, __version__)
 
     def _initialized(self, _params: Any) -> None:
+        if self._left_out is not None:
+            self._here().editor.say("warning", self._left_out)
         self._loading()
 
     async def _shutdown(self, _params: Any) -> None:
@@ -182,7 +184,7 @@ class Server(LanguageServer):
                     bridge.cancel()
                     await asyncio.gather(bridge, return_exceptions=True)
         except TimeoutError:
-            logger.warning("not everything was closed in %g s", CLOSE_SECONDS)
+            logger.warning("shutdown did not finish in %g s", CLOSE_SECONDS)
         except Exception:
             logger.exception("closing failed")
         if self._client is not None:
@@ -225,14 +227,14 @@ class Server(LanguageServer):
 
     def _loaded(self, task: asyncio.Task[Bridge]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("the server cannot do anything: it could not be built", exc_info=error)
-            self._here().editor.say("error", "Outrider could not start; the log of the server says why.")
+            logger.error("the server failed to start", exc_info=error)
+            self._here().editor.say("error", "Outrider could not start; see the server log.")
 
     async def _ready(self) -> Bridge:
         try:
             return await asyncio.shield(self._loading())
         except Exception as error:
-            raise CommandError(INTERNAL_ERROR, "the server could not be built; its log says why") from error
+            raise CommandError(INTERNAL_ERROR, "the server failed to start; see its log") from error
 
     def _here(self) -> _Client:
         if self._client is None:  # the protocol lets nothing through before `initialize`
@@ -248,7 +250,7 @@ class Server(LanguageServer):
         params = {"items": [{"section": CONFIGURATION_SECTION}]}
         reply = await self.protocol.request(types.WORKSPACE_CONFIGURATION, params, seconds=seconds)
         if isinstance(reply, NoReply):
-            logger.info("the configuration was not read: %s", reply.message)
+            logger.info("the configuration could not be read: %s", reply.message)
             return None
         result = reply.result
         items = cast("list[Any]", result) if isinstance(result, list) else []
@@ -274,7 +276,10 @@ class Server(LanguageServer):
         for folder in params.event.removed:
             self._folders.pop(folder.uri, None)
         for folder in params.event.added:
-            self._folders[folder.uri] = folder.name
+            if self._admission is not None and (why := self._admission.why_not_open(folder.uri)):
+                self._here().editor.say("warning", f"Outrider: {why}.")
+            else:
+                self._folders[folder.uri] = folder.name
         bridge = await self._ready()
         await bridge.folders_changed(self._folder_pairs())
 
@@ -307,7 +312,7 @@ class Server(LanguageServer):
     def _did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         self.documents.close(params.text_document.uri)
 
-    # What the person asks for
+    # What the user asks for
 
     async def _execute_command(self, params: Any) -> Any:
         bridge = await self._ready()
@@ -344,6 +349,12 @@ class Server(LanguageServer):
         self._here().progress.cancelled(params.token)
 
 
+@cache
+def _converter() -> Converter:
+    # It takes some milliseconds, and tests start thousands of servers in one process.
+    return default_converter()
+
+
 def create_server(
     outgoing: Outgoing,
     load: LoadBridge,
@@ -352,6 +363,7 @@ def create_server(
     clock: Clock | None = None,
     host: Host | None = None,
     admission: Admission | None = None,
+    answered: str | int | None = None,
 ) -> Server:
     """A server that needs neither a thread nor a file descriptor of its own.
 
@@ -362,32 +374,15 @@ def create_server(
         clock: Counts what the client may take; None for the real time.
         host: The process, if the server may end it.
         admission: Who is let in, where anybody could knock.
+        answered: The id of `initialize`, if `early.py` has answered it.
     """
-    return Server(outgoing, load, outside=outside, clock=clock, host=host, admission=admission)
+    return Server(
+        outgoing, load, outside=outside, clock=clock, host=host, admission=admission, answered=answered
+    )
 
 
 def _ignore(_params: Any) -> None:
     pass
-
-
-def _capabilities(profile: ClientProfile) -> dict[str, Any]:
-    lenses = {"codeLensProvider": {"resolveProvider": False}} if profile.code_lenses else {}
-    return {
-        **lenses,
-        "positionEncoding": profile.encoding,
-        "textDocumentSync": {
-            "openClose": True,
-            "change": types.TextDocumentSyncKind.Incremental.value,
-            "save": {"includeText": False},
-        },
-        "codeActionProvider": {"codeActionKinds": list(CODE_ACTION_KINDS)},
-        "executeCommandProvider": {"commands": list(COMMAND_NAMES), "workDoneProgress": True},
-        "workspace": {
-            "workspaceFolders": {"supported": True, "changeNotifications": True},
-            "fileOperations": {"didRename": {"filters": [{"scheme": "file", "pattern": {"glob": "**"}}]}},
-        },
-        "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": list(EXTENSIONS)}},
-    }
 
 
 def _command_call(params: Any) -> tuple[str, Any, str | int | None]:
@@ -403,7 +398,7 @@ def _command_call(params: Any) -> tuple[str, Any, str | int | None]:
         raise invalid_params("arguments", "must be a list")
     given = cast("list[Any]", arguments or [])
     if len(given) > 1:
-        raise invalid_params("arguments[1]", "a command takes one object")
+        raise invalid_params("arguments[1]", "a command takes one object as its argument")
     argument = _values(given[0] if given and given[0] is not None else {})
     if argument is None:
         raise invalid_params("arguments[0]", "must be an object")

@@ -10,24 +10,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
-from outrider.models.attempts import Attempts, is_script
 from outrider.models.dialects.anthropic import AnthropicModel
 from outrider.models.dialects.gemini import GeminiModel
 from outrider.models.dialects.http_model import HttpModel
 from outrider.models.dialects.ollama import OllamaModel
 from outrider.models.dialects.openai_chat import OpenAiChatModel
 from outrider.models.dialects.openai_responses import OpenAiResponsesModel
-from outrider.models.provider import HttpProvider
-from outrider.models.proxies import no_proxy, with_scheme
-from outrider.models.recorded import load_recorded
-from outrider.models.routing.choose import choose, in_order
+from outrider.models.http.provider import HttpProvider, no_proxy, with_scheme
+from outrider.models.images import unseen
+from outrider.models.profiled import ProfiledModel
+from outrider.models.retry import Attempts, is_script
+from outrider.models.routed import RoutedModel
+from outrider.models.routing.choose import choose, in_order, tier_of
 from outrider.models.routing.facts import Facts
-from outrider.models.routing.latency import Pace
-from outrider.models.routing.profile import Profile, profile_of
-from outrider.models.routing.profiled import ProfiledModel
+from outrider.models.routing.profile import Pace, Profile, profile_of
 from outrider.models.routing.refusals import Refusals
-from outrider.models.routing.routed import RoutedModel
-from outrider.models.scripted import ScriptedModel, ScriptProblem, load_script
+from outrider.models.scripted import ScriptedModel, ScriptProblem, load_recorded, load_script
 from outrider.models.survey import Surveyed, facts_about, survey
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
@@ -36,11 +34,15 @@ from outrider.ports.routing import Need
 from outrider.ports.routing import Routing as Decision
 from outrider.ports.secrets import Secrets
 from outrider_protocol.settings import (
+    TIERS,
     ModelSettings,
     ProviderKind,
     ProviderSettings,
+    RetrySettings,
     Routing,
+    Thinking,
     Tiers,
+    TierSettings,
     ToolFormat,
 )
 
@@ -77,12 +79,15 @@ class Catalog:
         proxy_for: Callable[[str], str | None] = no_proxy,
         ca_file: str | None = None,
         refusals: Refusals | None = None,
+        retry: RetrySettings | None = None,
+        thinking: Thinking | None = None,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Make a catalog; nothing is opened yet.
 
         Args:
             providers: The configured providers by name.
-            models: What the person set for models, by their reference.
+            models: What the user set for models, by their reference.
             root: What paths of scripts are relative to, None if there is no workspace folder.
             clock: What the models wait on.
             ids: Makes the ids that a model left out.
@@ -90,6 +95,9 @@ class Catalog:
             proxy_for: The URL of the proxy to an address, for providers that name none.
             ca_file: PEM file of further certificate authorities, for providers that name none.
             refusals: What earlier processes learned; None: nothing.
+            retry: How long a request is repeated; None for the defaults.
+            thinking: How much models think for which nothing else is set; None leaves it to them.
+            warn: Tells the user what a model will not do.
         """
         self._providers = providers
         self._given = models
@@ -100,6 +108,9 @@ class Catalog:
         self._proxy_for = proxy_for
         self._ca_file = ca_file
         self._refusals = refusals
+        self._retry = retry
+        self._thinking: Thinking | None = thinking
+        self._warn = warn
         self._opened: dict[str, HttpProvider] = {}
         self._told: dict[str, Facts] = {}
         self._profiles: dict[str, tuple[object, Profile]] = {}
@@ -132,7 +143,7 @@ class Catalog:
         further = [await self._open(other, cursor, learned) for other in others]
         models = [opened, *(model for model in further if not isinstance(model, ModelProblem))]
         alone = isinstance(opened, ScriptedModel) and not others
-        return opened if alone else Attempts(models, clock=self._clock)
+        return opened if alone else Attempts(models, clock=self._clock, retry=self._retry)
 
     async def open_tiers(
         self,
@@ -163,7 +174,15 @@ class Catalog:
             profiles = {one: self.profile(one, learned) for one in models}
             return choose(need, tiers, model, profiles, settings=routing, paces=self._paces, failed=failed)
 
-        return RoutedModel(list(models.values()), chosen, clock=self._clock)
+        return RoutedModel(
+            list(models.values()),
+            chosen,
+            clock=self._clock,
+            retry=self._retry,
+            thinking={
+                tier: wanted for tier in TIERS if (wanted := tier_of(tiers, tier).thinking) is not None
+            },
+        )
 
     async def open_for_titles(self, tiers: Tiers, routing: Routing) -> Model | ModelProblem:
         """The models of the tier `small`, for what the session can do without; a script only if it was written for it.
@@ -172,9 +191,13 @@ class Catalog:
             tiers: The models.
             routing: How it is chosen.
         """
-        listed = [entry if isinstance(entry, list) else [entry] for entry in tiers.small]
+        listed = [entry if isinstance(entry, list) else [entry] for entry in tiers.small.models]
         small = [[one for one in equals if await self._can_title(one)] for equals in listed]
-        return await self.open_tiers(Tiers(small=[*filter(None, small)]), None, routing)
+        return await self.open_tiers(
+            Tiers(small=TierSettings(models=[*filter(None, small)], thinking=tiers.small.thinking)),
+            None,
+            routing,
+        )
 
     async def _can_title(self, reference: str) -> bool:
         if not is_script(reference):
@@ -252,8 +275,15 @@ class Catalog:
             settings=settings.model_copy(update=known),
             # The table knows families, whose members may differ in that.
             reasons=profile.reasoning if profile.sources["reasoning"] == "settings" else None,
+            thinking=self._thinking_of(reference),
         )
         return self._profiled(opened, reference, learned)
+
+    def _thinking_of(self, reference: str) -> Thinking | None:
+        given = self._given.get(reference)
+        if given is not None and given.thinking is not None:
+            return given.thinking
+        return self._thinking
 
     def _profiled(self, model: HttpModel | ScriptedModel, name: str, learned: Mapping[str, str]) -> Model:
         switched = dict(learned)
@@ -269,6 +299,10 @@ class Catalog:
             if self._refusals is not None and settings is not None:
                 self._refusals.put(name, settings.base_url, form)
 
+        def on_unseen(_: str, images: Sequence[str], was_refused: bool) -> None:
+            said_so = self.profile(name, switched).sources["vision"] == "settings"
+            self._warn(unseen(name, images, was_refused=was_refused, said_so=said_so))
+
         def on_latency(_: str, latency: Latency) -> None:
             self._paces[name] = self._paces.get(name, Pace()).after(latency)
 
@@ -280,6 +314,7 @@ class Catalog:
             on_use=self._used,
             on_latency=on_latency,
             on_switch=on_switch,
+            on_unseen=on_unseen,
             opened=self._thinks_at_once,
         )
 
@@ -296,6 +331,11 @@ class Catalog:
         of_ollama = {one.name for one in found if one.kind == "ollama" and one.problem is None}
         await asyncio.gather(*(self.look_up(one) for one in named if one.partition("/")[0] in of_ollama))
         return found
+
+    @property
+    def keys_given(self) -> frozenset[str]:
+        """Every key that was looked up for a provider so far."""
+        return self._secrets.values()
 
     async def unready(self, reference: str) -> str | None:
         """Why the provider of a model that can be opened cannot be asked; None where it can, as far as can be seen from here."""

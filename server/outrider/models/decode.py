@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from outrider.models.dialects.anthropic import AnthropicDecoder
-from outrider.models.dialects.chat_decoder import ChatDecoder
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.dialects.gemini import GeminiDecoder
 from outrider.models.dialects.ollama import OllamaDecoder
+from outrider.models.dialects.openai_chat import ChatDecoder
 from outrider.models.dialects.openai_responses import ResponsesDecoder
-from outrider.models.failures import http_failure
-from outrider.models.payload import is_object, object_of
-from outrider.models.sse import LineSplitter, SseSplitter
+from outrider.models.http.failures import http_failure
+from outrider.models.http.payload import is_object, object_of
+from outrider.models.http.sse import LineSplitter, SseSplitter
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import ModelFailure, ModelItem, ModelResponse, ReasoningDelta, TextDelta
 from outrider_protocol.settings import ProviderKind

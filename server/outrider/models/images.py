@@ -7,8 +7,8 @@ from typing import Final
 
 from outrider.ports.model import Image, Message, ModelRequest
 
-NOT_TAKEN: Final = "[{name}: this model takes no images]"
-NOT_THERE: Final = "[{name}: the image is not there any more]"
+NOT_TAKEN: Final = "[{name}: this model does not support images]"
+NOT_THERE: Final = "[{name}: the image no longer exists]"
 FOLLOWS: Final = "[Shown here: {names}]"
 """What stands before images that belong to results which can hold none."""
 
@@ -40,6 +40,23 @@ def _shown(message: Message, contents: Mapping[str, bytes], said: str) -> Messag
     text = "\n".join((message.text, *(said.format(name=image.name) for image in missing)))
     # The parts are of no use to a provider, and would not make up this text.
     return replace(message, text=text, images=left, parts=())
+
+
+def unseen(model: str, images: Sequence[str], *, was_refused: bool, said_so: bool) -> str:
+    """What the user is told of images that a model is not shown, with what can be done about it.
+
+    Args:
+        model: The model, as the settings name it.
+        images: Their names.
+        was_refused: Whether its provider refused them.
+        said_so: Whether the user's settings say that it takes none.
+    """
+    what = f"{', '.join(images)} {'is' if len(images) == 1 else 'are'} not sent to the model {model}"
+    if was_refused:
+        return f"{what}: its provider refused {'it' if len(images) == 1 else 'them'}."
+    if said_so:
+        return f"{what}: your settings say that it does not support images."
+    return f'{what}: it is not known to support images. If it does, set `[models."{model}"] vision = true`.'
 
 
 def behind_results(messages: Sequence[Message]) -> list[Message]:

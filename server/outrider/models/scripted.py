@@ -1,21 +1,19 @@
-"""The scripted model: answers that a file gives call by call, for tests, demonstrations and replays.
-
-It fails as a real provider would (`failures`), waits only on the injected clock, and never makes up an answer
-for the main loop: a script that runs out is a failure.
-"""
+"""Models without a provider: a script, a JSON file, or what a recorded session answered."""
 
 import asyncio
 import json
+import stat
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import cast
+from typing import Any, Final, Literal, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from outrider.models.failures import http_failure
-from outrider.models.json_file import JsonProblem, keys_of, read_json, said_of
+from outrider.models.http.failures import http_failure
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
@@ -31,6 +29,10 @@ from outrider.ports.model import (
     Tokens,
     ToolCall,
 )
+from outrider.store.exported import ExportProblem, events_of, read_export
+from outrider_protocol import logged
+from outrider_protocol.events import Usage, WireProviderData
+from outrider_protocol.export import Export
 from outrider_protocol.script import (
     CutFault,
     Expectation,
@@ -42,6 +44,150 @@ from outrider_protocol.script import (
     StallFault,
 )
 from outrider_protocol.settings import EditFormat
+
+_LARGEST = 10_000_000
+_MOST_ERRORS = 3
+_QUOTE: Final = "'"
+_TAGGED: Final[Mapping[str, str]] = {"do": "step"}
+"""What the objects are that a key tells apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonProblem:
+    """Why a file gives no JSON: the file, the place in it and what is wrong there."""
+
+    message: str
+
+
+def read_json(path: Path, *, called: str) -> object | JsonProblem:
+    """The JSON data of a file (UTF-8, a byte order mark or not), at most 10 MB. Blocks.
+
+    Args:
+        path: The file. Anything but a regular file is refused.
+        called: What it is, for the message where there is none.
+    """
+    try:
+        # Looked at before it is opened: opening a pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            return JsonProblem(f"{path}: not a regular file")
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return JsonProblem(f"{path}: there is no such {called}")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return JsonProblem(f"{path}: cannot be read: {reason}")
+    if len(content) > _LARGEST:
+        return JsonProblem(f"{path}: larger than {_LARGEST // 1_000_000} MB")
+    try:
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
+    except UnicodeDecodeError as error:
+        return JsonProblem(f"{path}: not UTF-8 at byte {error.start}")
+    except json.JSONDecodeError as error:
+        return JsonProblem(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}")
+    except _TwiceError as error:
+        return JsonProblem(f"{path}: {error}")
+    except (ValueError, RecursionError) as error:
+        return JsonProblem(f"{path}: not JSON: {error}")
+
+
+class _TwiceError(Exception):
+    """A key appears twice in one object; Python would take the last one in silence."""
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _TwiceError(f"the key {json.dumps(twice, ensure_ascii=False)} appears twice in one object")
+    return found
+
+
+def keys_of(model: type[BaseModel]) -> frozenset[str]:
+    """Every key that a model and those within it have, as candidates for one that is misspelt."""
+    schema = model.model_json_schema()
+    objects: list[dict[str, Any]] = [schema, *schema.get("$defs", {}).values()]
+    return frozenset(name for each in objects for name in each.get("properties", {}))
+
+
+def places_of(error: ValidationError, data: object, known: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Each place in `data` where a model found something wrong, as in `turns[0].text`, and what is wrong there.
+
+    Args:
+        error: What the model found.
+        data: What it looked at.
+        known: Keys that may have been meant, for those that there are not; see `keys_of`.
+    """
+    places = [(_place(detail, data), _wrong(detail, known), detail["type"]) for detail in _details(error)]
+    # Where a text or an object may stand, what is wrong within the object says more than that it is no text.
+    return [
+        (place, wrong)
+        for place, wrong, kind in places
+        if kind != "string_type"
+        or not any(other.startswith((f"{place}.", f"{place}[")) for other, _, _ in places)
+    ]
+
+
+def said_of(error: ValidationError, data: object, known: Collection[str] = ()) -> str:
+    """What a model found wrong in `data`, with the places, in one line; `known` is as in `places_of`."""
+    return said_at(places_of(error, data, known))
+
+
+def said_at(places: Sequence[tuple[str, str]]) -> str:
+    """The first few of these places with what is wrong there, in one line."""
+    said = [f"{place}: {wrong}" for place, wrong in places[:_MOST_ERRORS]]
+    if len(places) > _MOST_ERRORS:
+        said.append(f"and {len(places) - _MOST_ERRORS} more")
+    return "; ".join(said)
+
+
+def key(name: int | str) -> str:
+    """A key as a part of a place."""
+    return f".{name}" if str(name).isidentifier() else f"[{json.dumps(name, ensure_ascii=False)}]"
+
+
+def _details(error: ValidationError) -> list[ErrorDetails]:
+    return error.errors(include_url=False, include_input=False)
+
+
+def _wrong(detail: ErrorDetails, known: Collection[str]) -> str:
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "extra_forbidden":
+            close = get_close_matches(str(detail["loc"][-1]), known, 1)
+            return "there is no such key" + (f"; did you mean `{close[0]}`?" if close else "")
+        case "missing":
+            return "is missing"
+        case "union_tag_not_found":
+            return f"`{context['discriminator'].strip(_QUOTE)}` is missing"
+        case "union_tag_invalid":
+            named = context["discriminator"].strip(_QUOTE)
+            there_are = context["expected_tags"].replace(_QUOTE, "")
+            return f"there is no {_TAGGED.get(named, named)} {context['tag']!r}; there are {there_are}"
+        case _:
+            return detail["msg"].removeprefix("Value error, ")
+
+
+def _place(detail: ErrorDetails, data: object) -> str:
+    # pydantic's locations also name members of unions, which are not in the file. The member that `do` names is
+    # such a name even where the object has a key that is called the same.
+    location, path, tagged = detail["loc"], "", False
+    for number, part in enumerate(location):
+        if isinstance(data, Mapping) and not tagged and cast("Mapping[Any, Any]", data).get("do") == part:
+            tagged = True
+            continue
+        tagged = False
+        if isinstance(part, int) and isinstance(data, list):
+            path += f"[{part}]"
+            data = cast("list[Any]", data)[part]
+        elif isinstance(data, Mapping) and part in data:
+            path += key(part)
+            data = cast("Mapping[Any, Any]", data)[part]
+        elif detail["type"] == "missing" and number == len(location) - 1:
+            path += key(part)
+    return path.removeprefix(".") or "the file"
+
 
 _EXCERPT = 200
 
@@ -158,6 +304,15 @@ class ScriptedModel:
         """None: a script uses what it says it uses."""
         return None
 
+    @property
+    def retry_in(self) -> float | None:
+        """None: it makes each request once."""
+        return None
+
+    def retry_now(self) -> bool:
+        """False: it makes each request once."""
+        return False
+
     def left_over(self) -> int:
         """Answers to main-loop calls that were not asked for."""
         return max(0, len(self._script.turns) - self._used["main"])
@@ -272,7 +427,7 @@ class ScriptedModel:
         arguments = call.arguments
         if arguments is None:
             arguments = json.dumps(call.input or {}, ensure_ascii=False)
-        return ToolCall(call.id or self._ids.new("call"), call.name, arguments)
+        return ToolCall(call.id or self._ids.new("call"), call.name, arguments, call.refused)
 
 
 def _deltas(turn: ScriptTurn) -> Iterator[ReasoningDelta | TextDelta | CutFault | StallFault | HangFault]:
@@ -333,3 +488,75 @@ def _load(path: Path) -> Script | ScriptProblem:
         return Script.model_validate(data)
     except ValidationError as error:
         return ScriptProblem(f"{path}: {said_of(error, data, keys_of(Script))}")
+
+
+_STATUS_OF: dict[str, int] = {
+    "auth": 401,
+    "unknown_model": 404,
+    "rate_limit": 429,
+    "quota": 402,
+    "overloaded": 503,
+    "bad_request": 400,
+}
+"""HTTP status of the failures that came as one."""
+
+
+def load_recorded(path: Path) -> Script | ScriptProblem:
+    """Read a file that `outrider export` wrote, and give its model's answers. Blocks."""
+    export = read_export(path)
+    return ScriptProblem(export.message) if isinstance(export, ExportProblem) else script_of(export)
+
+
+def script_of(export: Export) -> Script:
+    """The answers of a session's model, call by call, failures and an answer that was cut off by a cancel included."""
+    purposes: dict[str, list[ScriptTurn]] = {}
+    withdrawn: dict[str, str] = {}
+    window = 128_000
+    for event in events_of(export):
+        match event.type:
+            case "model.requested":
+                window = event.data.get("contextWindow", window)
+            case "model.reset":
+                withdrawn[event.data["messageId"]] = event.data["text"]
+            case "model.responded":
+                purposes.setdefault(event.data["purpose"], []).append(_answer(event.data))
+            case "model.failed" if not event.data["kind"].startswith("script_"):
+                shown = withdrawn.get(event.data["messageId"], "")
+                purposes.setdefault(event.data["purpose"], []).append(_failure(event.data, shown))
+            case _:
+                pass
+    return Script(
+        turns=purposes.pop("main", []),
+        purposes=purposes,
+        context_window=window,
+    )
+
+
+def _answer(data: logged.ModelResponded) -> ScriptTurn:
+    reason = data["finishReason"]
+    kept = data.get("providerData")
+    cut_off = reason == "cancelled"
+    finish = cast("Literal['stop', 'tool_calls', 'length', 'refused']", reason)
+    return ScriptTurn(
+        text=data["text"],
+        reasoning=data.get("reasoning"),
+        tool_calls=[
+            ScriptToolCall(
+                name=call["name"], arguments=call["arguments"], id=call["id"], refused=call.get("refused")
+            )
+            for call in data["toolCalls"]
+        ],
+        finish_reason=None if cut_off else finish,
+        usage=Usage.from_wire(data["usage"]) if "usage" in data else None,
+        provider_data=kept and WireProviderData.from_wire(kept),
+        fault=HangFault(kind="hang", after=len(data["text"])) if cut_off else None,
+    )
+
+
+def _failure(data: logged.ModelFailed, shown: str) -> ScriptTurn:
+    kind = data["kind"]
+    if kind in _STATUS_OF:
+        return ScriptTurn(fault=HttpFault(kind="http", status=_STATUS_OF[kind], body=data["message"]))
+    if kind == "stalled":
+        return ScriptTurn(text=shown, fault=StallFault(kind="stall", after=len(shown)))
+    return ScriptTurn(text=shown, fault=CutFault(kind="cut", after=len(shown)))

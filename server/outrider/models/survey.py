@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from outrider.models.failures import clean
-from outrider.models.payload import encoded, mapping, mappings, string
-from outrider.models.provider import HttpProvider
+from outrider.models.http.failures import clean
+from outrider.models.http.keys import Keys
+from outrider.models.http.payload import encoded, mapping, mappings, string
+from outrider.models.http.provider import HttpProvider
 from outrider.models.routing.facts import Facts, facts_of_entry, facts_of_shown
 from outrider.ports.clock import Clock
 from outrider.ports.model import ModelFailure
-from outrider.ports.secrets import EnvironmentSecrets
 from outrider_protocol.settings import ProviderKind, ProviderSettings
 
 SECONDS = 5.0
@@ -44,7 +44,7 @@ class Offer:
     """A provider that could be configured."""
 
     found: str
-    """What was found, for a person."""
+    """What was found, for a user."""
     name: str
     """A name for it."""
     kind: ProviderKind
@@ -148,7 +148,7 @@ async def _local(server: tuple[int, str, str, ProviderKind, str], clock: Clock) 
     port, what, name, kind, path = server
     url = f"http://127.0.0.1:{port}{path}"
     settings = ProviderSettings(kind=kind, base_url=url, connect_seconds=LOCAL_SECONDS)
-    provider = HttpProvider(name, settings, clock=clock, secrets=EnvironmentSecrets({}))
+    provider = HttpProvider(name, settings, clock=clock, secrets=Keys({}))
     try:
         found = await survey(provider, clock, LOCAL_SECONDS)
     finally:
@@ -156,9 +156,9 @@ async def _local(server: tuple[int, str, str, ProviderKind, str], clock: Clock) 
     where = f"a server on port {port}, where {what} usually is"
     if found.lacks == "key":
         variable = f"{name.upper()}_API_KEY"
-        to_do = f"it wants a key before it says which models it has: put it into the environment variable {variable}"
+        to_do = f"it needs a key to list its models: put it into the environment variable {variable}"
         return Offer(where, name, kind, url, variable, to_do=to_do)
     if found.lacks == "models":
-        get = "`ollama pull NAME` gets one" if kind == "ollama" else "load one there"
+        get = "get one with `ollama pull NAME`" if kind == "ollama" else "load one there"
         return Offer(where, name, kind, url, to_do=f"it has no model yet: {get}")
     return Offer(where, name, kind, url, models=found.models) if found.models else None

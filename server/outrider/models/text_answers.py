@@ -6,7 +6,7 @@ A server may tell the reasoning apart by itself; then nothing in the text is tak
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 from outrider.models.text_tools import Call, Item, TextToolParser
-from outrider.models.thoughts_back import apart, noted
+from outrider.models.thinking import apart, noted
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
     FinishReason,

@@ -53,6 +53,15 @@ class Wrapper(ABC):
         """About what a request used that was cancelled after so many characters of its answer."""
         return self._model.broken_off(request, characters)
 
+    @property
+    def retry_in(self) -> float | None:
+        """Seconds until a request that failed is made again; None where none waits for that."""
+        return self._model.retry_in
+
+    def retry_now(self) -> bool:
+        """Make a request that failed again at once; False where none waits for that."""
+        return self._model.retry_now()
+
     def left_over(self) -> int:
         """Scripted answers that were not asked for; 0 for every model that is not scripted."""
         return self._model.left_over()

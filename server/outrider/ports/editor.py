@@ -11,7 +11,7 @@ WhyUnanswered = Literal["dismissed", "timeout", "error", "unsupported", "unknown
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The person chose one of the titles that were offered."""
+    """The user chose one of the titles that were offered."""
 
     title: str
 
@@ -48,7 +48,7 @@ class ToolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ItemReply:
-    """What a client that puts open items before the person itself sent back; whoever asked checks it."""
+    """What a client that puts open items before the user itself sent back; whoever asked checks it."""
 
     value: Any
 
@@ -89,8 +89,6 @@ class DocumentEdit:
     uri: str
     version: int
     edits: Sequence[PlacedEdit]
-    notes: Sequence[str] = ()
-    """What each of them is called, where the person is to choose."""
 
 
 FileOperationKind = Literal["rename", "delete"]
@@ -116,9 +114,9 @@ class EditorTraits:
     settle_seconds: float
     """How long after an answer to `applyEdit` its change may take to arrive."""
     debounce_seconds: float
-    """How long the client may hold back what the person types."""
+    """How long the client may hold back what the user types."""
     tells_at_next_key_seconds: float = 0.0
-    """How long to wait for a key of the person, where the client may tell of an edit only then; 0 where it does not wait for one."""
+    """How long to wait for a key of the user, where the client may tell of an edit only then; 0 where it does not wait for one."""
     reject_first: bool = False
     """Whether the client preselects the first button, so that it must be the harmless one."""
     questions_cover: bool = False
@@ -128,7 +126,7 @@ class EditorTraits:
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it can do with files whose documents are open, without losing what is typed meanwhile."""
     takes_items: bool = False
-    """Whether it puts open items before the person in its own way."""
+    """Whether it puts open items before the user in its own way."""
     tells_diagnostics: bool = False
     """Whether it can be asked what all its language servers and linters report."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
@@ -137,8 +135,8 @@ class EditorTraits:
     """Whether it does nothing else until a command is answered: of an edit it tells only then."""
     tells_saves: bool = True
     """Whether it says that it saved a document; before that it tells what was typed."""
-    lets_choose: bool = False
-    """Whether it has the person tick which of the changes that it is sent are made."""
+    takes_approvals: bool = True
+    """Whether what it answers to an approval counts: not where any program could be the client."""
 
 
 class Editor(Protocol):
@@ -158,7 +156,7 @@ class Editor(Protocol):
         late: Callable[[str], None] | None = None,
         still_open: Callable[[], bool] | None = None,
     ) -> Answered | Unanswered:
-        """Ask the person to choose. One question at a time: others wait for the slot.
+        """Ask the user to choose. One question at a time: others wait for the slot.
 
         Args:
             message: The question, short.
@@ -185,7 +183,7 @@ class Editor(Protocol):
     async def ask_item(
         self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
     ) -> ItemReply | Unanswered:
-        """Have the client put an open item before the person; any number of them at once.
+        """Have the client put an open item before the user; any number of them at once.
 
         Who stops waiting takes the request back, because another channel was first.
 
@@ -199,21 +197,6 @@ class Editor(Protocol):
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
-        ...
-
-    async def offer(
-        self, label: str, edits: Sequence[DocumentEdit], *, seconds: float, late: Callable[[bool], None]
-    ) -> Applied | Unanswered:
-        """Have the person choose which of some changes of open documents are made. It does not hold up other edits.
-
-        Who stops waiting cannot be sure that the client takes it down.
-
-        Args:
-            label: What the changes are called together.
-            edits: The changes, each with its note.
-            seconds: How long the person may take.
-            late: Called when an answer comes after all, with the client's word on whether something was applied.
-        """
         ...
 
     async def catch_up(self) -> bool:
@@ -252,5 +235,5 @@ class Editor(Protocol):
         ...
 
     def say(self, level: Literal["error", "warning", "info", "log"], text: str) -> None:
-        """Tell the person: a message, or a line of the log for `log`."""
+        """Tell the user: a message, or a line of the log for `log`."""
         ...

@@ -4,11 +4,12 @@ import hashlib
 import json
 import math
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, Protocol
 
-from outrider_protocol.settings import EditFormat
+from outrider_protocol.settings import EditFormat, Thinking
 
 Role = Literal["system", "user", "assistant", "tool"]
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
@@ -42,6 +43,8 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+    refused: str | None = None
+    """Why it was not taken in, which is its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,12 @@ class ModelRequest:
     """About how many it has, the tools included; None where nobody counted."""
     at_most: int | None = None
     """Tokens that an answer for its purpose may have at most, whoever is asked."""
+    thinking: Thinking | None = None
+    """How much the model is to think; None: as is set for it."""
+    conversation: str | None = None
+    """What the requests of one conversation have in common, for providers whose cache goes by a key."""
+    failed: AbstractSet[str] = frozenset()
+    """Ids of the calls whose results are errors."""
     images: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The contents of the images of its messages, by hash, as far as they are there."""
 
@@ -331,6 +340,10 @@ class Retried:
     """What the attempt before it cost, where the provider said so."""
     wait: float | None = None
     """Seconds that are waited before it; None: it is made at once."""
+    attempts: int | None = None
+    """The most that are made; None where that is not limited by the settings."""
+    message: str | None = None
+    """What the provider said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +371,15 @@ class Switched:
 
 
 @dataclass(frozen=True, slots=True)
+class Limited:
+    """The model cannot do something that the settings ask for, and does something else instead."""
+
+    model: str
+    message: str
+    """What, as a sentence that begins with the model's name."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReadAnew:
     """What came of the answer so far was something else than it was shown as, and is withdrawn; it follows as what it is.
 
@@ -370,7 +392,15 @@ READ_ANEW: Final = "read_anew"
 
 
 ModelItem = (
-    TextDelta | ReasoningDelta | ReadAnew | Retried | FellBack | Switched | ModelResponse | ModelFailure
+    TextDelta
+    | ReasoningDelta
+    | ReadAnew
+    | Limited
+    | Retried
+    | FellBack
+    | Switched
+    | ModelResponse
+    | ModelFailure
 )
 
 
@@ -418,6 +448,15 @@ class Model(Protocol):
 
     def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
         """About what a request used that was cancelled after so many characters of its answer; None where nobody can tell."""
+        ...
+
+    @property
+    def retry_in(self) -> float | None:
+        """Seconds until a request that failed is made again; None where none waits for that."""
+        ...
+
+    def retry_now(self) -> bool:
+        """Make a request that failed again at once; False where none waits for that."""
         ...
 
     def left_over(self) -> int:

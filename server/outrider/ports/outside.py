@@ -10,6 +10,18 @@ from outrider.ports.ids import Ids
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """Descriptors by which another process sees what this one was asked for while it stands still."""
+
+    input: int
+    """Where the client's messages come from."""
+    signals: int
+    """The reading end of the socket to which Python writes the numbers of signals (`signal.set_wakeup_fd`)."""
+    log: int
+    """Where the log goes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outside:
     """The surroundings of a server."""
 
@@ -28,6 +40,8 @@ class Outside:
     """Where lies what can be made again; None: nowhere."""
     host: str = ""
     """The machine's name."""
+    watched: Watched | None = None
+    """By what the process is watched for standing still; None: it is not."""
 
 
 @dataclass(frozen=True, slots=True)

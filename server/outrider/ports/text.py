@@ -1,10 +1,44 @@
 """Texts and changes of texts. Offsets count characters (code points) of the Python string."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from outrider.ports.visible import spelled_out
+_HIDING: Final = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # ECMA-48: controls, and ESC, with which sequences begin
+    # Unicode: Default_Ignorable_Code_Point, Bidi_Control
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
+)
+_SELECTORS: Final = "\ufe00-\ufe0f"
+# One of them chooses how the sign before it looks (UTS #51, section 2); of ASCII only a digit, `#` and `*` have a choice.
+_STRAY_SELECTOR: Final = rf"(?<![^\x00-\x7f{_SELECTORS}]|[0-9#*])[{_SELECTORS}]"
+_HIDDEN: Final = re.compile(
+    f"[{_HIDING}]|{_STRAY_SELECTOR}"
+    "|\r(?!\n)"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"  # they join what is not ASCII: letters, emoji
+)
+_HIDDEN_OR_JOINING: Final = re.compile(f"[{_HIDING}\r\u200c\u200d]|{_STRAY_SELECTOR}")
+
+
+def visible(text: str) -> str:
+    """A text with every character spelled out that would not be seen, as in a string of Python. Lines stay lines."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN.sub(_as_in_python, text)
+
+
+def spelled_out(text: str) -> str:
+    """The same of what a yes or a no is about, and of names: there nothing joins, and no line ends with a return."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN_OR_JOINING.sub(_as_in_python, text)
+
+
+def _as_in_python(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")
+
 
 LineEnd = Literal["\n", "\r\n"]
 TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
@@ -12,6 +46,7 @@ TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 
 LINE_CHARACTERS = 200
 """Characters of a line where a text is to be short."""
+_SPELLED = re.compile(rb"\\x([0-9a-f]{2})")
 _LEAD = 40
 """Those of them that stand before the place where a line differs from what was there."""
 
@@ -22,7 +57,7 @@ class Snapshot:
 
     uri: str
     path: str
-    """As the model and the person write it (design §6)."""
+    """As the model and the user write it (design §6)."""
     text: str
     source: Literal["buffer", "disk"]
     version: int | None = None
@@ -32,7 +67,7 @@ class Snapshot:
     read_only: str | None = None
     """Why the agent must not edit it, if it must not."""
     encoding: TextEncoding = "utf-8"
-    """How it lies on the disk."""
+    """How it lies on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +111,13 @@ def is_utf_8(name: str) -> bool:
 def bytes_spelled_out(name: str) -> str:
     r"""A name in which bytes that are no UTF-8 stand as their numbers, such as `a\xff.txt`."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def bytes_put_back(name: str) -> str:
+    """The name that `bytes_spelled_out` spells so; the same name where it is none that was spelled out."""
+    raw = _SPELLED.sub(lambda found: bytes([int(found[1], 16)]), name.encode("utf-8", "surrogateescape"))
+    put_back = raw.decode("utf-8", "surrogateescape")
+    return put_back if bytes_spelled_out(put_back) == name else name
 
 
 def cut_lines(lines: Sequence[str], most: int = LINE_CHARACTERS) -> list[str]:

@@ -1,7 +1,6 @@
 """The supervisor that starts, watches and ends every child process. Nothing else in Outrider starts one."""
 
-from outrider.processes.capture import Capture
-from outrider.processes.commands import Collected, CommandResult, CommandStatus, collect, run_command
+from outrider.processes.commands import Capture, Collected, CommandResult, CommandStatus, collect, run_command
 from outrider.processes.environment import command_environment, shell_argv
 from outrider.processes.jobs import Job, JobOrder, Jobs
 from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor, can_run_commands

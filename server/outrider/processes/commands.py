@@ -5,6 +5,7 @@ On every way out, a cancel included, no process of the command is left.
 
 import asyncio
 import codecs
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,72 @@ from typing import Literal
 
 from outrider.ports.clock import Clock
 from outrider.processes.alone import printed
-from outrider.processes.capture import Capture
+from outrider.processes.launcher import Launch
 from outrider.processes.supervisor import Exit, Process, SpawnProblem, Supervisor, can_run_commands
+
+_BROKEN_END = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
+_BROKEN_START = re.compile(rb"\A[\x80-\xbf]{1,3}")
+
+
+class Capture:
+    """An output as it comes: the first half of `limit` bytes and the last half."""
+
+    def __init__(self, limit: int) -> None:
+        self._head_limit = (limit + 1) // 2
+        self._tail_limit = limit // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        self._total += len(chunk)
+        room = self._head_limit - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        # Cut rarely: each cut moves what stays.
+        if len(self._tail) > 2 * self._tail_limit + 65536:
+            self._cut()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether something is missing."""
+        return self._total > self._head_limit + self._tail_limit
+
+    def text(self) -> str:
+        """What was kept, decoded; what is missing is marked with its size."""
+        self._cut()
+        if not self.truncated:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        # A character that the cut went through counts as missing, instead of showing as damage.
+        head = _without_broken_end(bytes(self._head))
+        tail = _BROKEN_START.sub(b"", bytes(self._tail))
+        missing = self._total - len(head) - len(tail)
+        return f"{head.decode('utf-8', 'replace')}\n[… {missing} bytes are missing here …]\n{tail.decode('utf-8', 'replace')}"
+
+    def _cut(self) -> None:
+        del self._tail[: max(0, len(self._tail) - self._tail_limit)]
+
+
+def _without_broken_end(head: bytes) -> bytes:
+    end = _BROKEN_END.search(head)
+    if end is None:
+        return head
+    try:
+        end.group().decode()
+    except UnicodeDecodeError:
+        return head[: end.start()]
+    return head
+
 
 CommandStatus = Literal["exited", "killed_timeout", "killed_idle", "cancelled", "lost"]
 
 _ERROR_LIMIT = 65536
+_MOST_BYTES = 16384
+_FEWEST_BYTES = 1024
+"""Bytes of output that are passed on at once. What looks for secrets in them holds up everybody else meanwhile: the longer it took, the fewer come next."""
+_LONG_SECONDS = 0.004
+_SHORT_SECONDS = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +122,7 @@ async def run_command(
     output_limit: int,
     on_output: Callable[[str], None] | None = None,
     on_start: Callable[[], None] | None = None,
+    launch: Launch | None = None,
 ) -> CommandResult | SpawnProblem:
     """Run a command to its end, or to the end of its time.
 
@@ -76,12 +138,13 @@ async def run_command(
         output_limit: How many bytes of its output are kept.
         on_output: Called with each piece of the whole output, in order, as text.
         on_start: Called when it runs.
+        launch: See `Supervisor.spawn`.
 
     Returns:
         What came of it, or why it was not started. A cancel ends the command before it goes on.
     """
     began = clock.monotonic()
-    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin)
+    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin, launch=launch)
     if isinstance(process, SpawnProblem):
         return process
     if on_start is not None:
@@ -96,7 +159,7 @@ async def run_command(
             on_output(text)
 
     async def take_rest() -> None:
-        while chunk := await process.read():
+        while chunk := await process.read(_FEWEST_BYTES):
             take(chunk)
 
     status: CommandStatus = "exited"
@@ -130,17 +193,25 @@ async def _follow(
     process: Process, clock: Clock, idle_seconds: float | None, take: Callable[[bytes], None]
 ) -> bool:
     """Take the output until the command has ended; False if it was silent for too long."""
+    size = _FEWEST_BYTES
     while True:
         try:
             async with clock.timeout(idle_seconds):
-                chunk = await process.read()
+                chunk = await process.read(size)
                 if not chunk:
                     await process.wait()
         except TimeoutError:
             return False
         if not chunk:
             return True
+        began = clock.monotonic()
         take(chunk)
+        took = clock.monotonic() - began
+        if took > _LONG_SECONDS:
+            size = max(_FEWEST_BYTES, size // 2)
+            await asyncio.sleep(0)  # what is in the pipe already is read without a wait
+        elif took < _SHORT_SECONDS:
+            size = min(_MOST_BYTES, size * 2)
 
 
 async def collect(
@@ -154,6 +225,7 @@ async def collect(
     seconds: float,
     limit: int,
     memory: int | None = None,
+    launch: Launch | None = None,
 ) -> Collected | SpawnProblem:
     """Run a program for what it prints, and stop it when that is enough.
 
@@ -167,6 +239,7 @@ async def collect(
         seconds: The most it may take.
         limit: How many bytes of standard output are wanted.
         memory: See `Supervisor.spawn`.
+        launch: See `Supervisor.spawn`.
 
     Returns:
         What it printed until it ended or was stopped, or why it was not started. A cancel ends it.
@@ -175,7 +248,9 @@ async def collect(
         return await _collect_alone(
             argv, cwd=cwd, env=env, clock=clock, stdin=stdin, seconds=seconds, limit=limit
         )
-    process = await supervisor.spawn(argv, cwd=cwd, env=env, stdin=stdin, merge_stderr=False, memory=memory)
+    process = await supervisor.spawn(
+        argv, cwd=cwd, env=env, stdin=stdin, merge_stderr=False, memory=memory, launch=launch
+    )
     if isinstance(process, SpawnProblem):
         return process
     stdout = bytearray()

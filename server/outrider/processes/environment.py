@@ -1,10 +1,11 @@
-"""What a command of the person finds around itself: what programs need of their environment, no keys, no pagers, no prompts.
+"""What a command of the user finds around itself: what programs need of their environment, no keys, no pagers, no prompts.
 
 It only decides: it reads no environment itself.
 """
 
+import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _START_FILES = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4"})
 """Would run code or change the shell's rules before the command that was approved."""
@@ -153,7 +154,7 @@ _QUIET = {
     "VISUAL": "true",  # comes before EDITOR
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
-    # Who only looks writes nothing: `git status` would note in the index what it has seen, and lock out the person's own git.
+    # Who only looks writes nothing: `git status` would note in the index what it has seen, and lock out the user's own git.
     "GIT_OPTIONAL_LOCKS": "0",
     # The output is text for a model and a log, not for a terminal.
     "TERM": "dumb",
@@ -166,13 +167,13 @@ _QUIET = {
 def command_environment(
     env: Mapping[str, str], named: Collection[str] = (), withheld: Collection[str] = ()
 ) -> dict[str, str]:
-    """The environment of a person's command, from the server's.
+    """The environment of a user's command, from the server's.
 
     CI is left as it is: setting it changes what test runners do.
 
     Args:
         env: The server's environment.
-        named: What the person wants commands to have besides, whatever it holds.
+        named: What the user wants commands to have besides, whatever it holds.
         withheld: What no command gets, whatever else is said of it.
     """
     kept = {
@@ -199,3 +200,47 @@ def _is_kept(name: str, value: str, named: Collection[str]) -> bool:
 def shell_argv(command: str) -> list[str]:
     """Run `command` by bash, without anybody's start files."""
     return ["bash", "--noprofile", "--norc", "-c", command]
+
+
+_SYSTEM = "/usr/bin"
+
+
+def found_as(name: str, search_path: str, cwd: str) -> Iterator[str]:
+    """The files that a name may stand for, the one that bash takes first. Blocks.
+
+    Args:
+        name: A program's name without a folder.
+        search_path: A `PATH`; an empty part of it is the folder where the command runs (bash(1)).
+        cwd: That folder.
+    """
+    for folder in search_path.split(":"):
+        file = os.path.join(cwd, folder, name)  # noqa: PTH118 - at each decision
+        if os.access(file, os.X_OK) and os.path.isfile(file):  # noqa: PTH113 - same
+            yield file
+
+
+def is_of(file: str, roots: Sequence[str]) -> bool:
+    """Whether a file lies in one of some folders, by its name or by where that leads. Blocks.
+
+    Args:
+        file: Its absolute path.
+        roots: Real paths.
+    """
+    folder, name = os.path.split(file)
+    places = (f"{os.path.realpath(folder)}/{name}", os.path.realpath(file))
+    return any(place.startswith(f"{root.rstrip('/')}/") for place in places for root in roots)
+
+
+def own_program(name: str, search_path: str, cwd: str, roots: Sequence[str]) -> str:
+    """What to start for a program that Outrider itself needs: never a file of the workspace. Blocks.
+
+    Args:
+        name: Its name.
+        search_path: The `PATH` of the command.
+        cwd: The folder where it runs.
+        roots: The real paths of the workspace folders.
+    """
+    files = list(found_as(name, search_path, cwd))
+    if not files or not is_of(files[0], roots):
+        return name
+    return next((file for file in files if not is_of(file, roots)), f"{_SYSTEM}/{name}")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from outrider.ports.clock import Clock
-from outrider.processes.capture import Capture
-from outrider.processes.commands import CommandResult, run_command
+from outrider.processes.commands import Capture, CommandResult, run_command
+from outrider.processes.launcher import Launch
 from outrider.processes.supervisor import SpawnProblem, Supervisor
 
 MOST_RUNNING: Final = 8
@@ -28,11 +28,13 @@ class JobOrder:
     turn_id: str
     """The turn that wants it."""
     command: str
-    """As a person reads it."""
+    """As a user reads it."""
     argv: Sequence[str]
     cwd: Path
     env: Mapping[str, str]
     sandboxed: bool
+    launch: Launch | None
+    """What is done before it is executed."""
     total_seconds: float
     idle_seconds: float
     output_limit: int
@@ -110,6 +112,7 @@ class Job:
                 output_limit=order.output_limit,
                 on_output=self._take,
                 on_start=lambda: self._started.set_result(None),
+                launch=order.launch,
             )
         except asyncio.CancelledError:
             self.status = "killed"

@@ -1,6 +1,6 @@
 """Keeps the server's own environment from the commands that it runs: they are of the same user, who may look at processes.
 
-Only a process namespace of their own keeps commands from all processes of the person, the editor among them. Without
+Only a process namespace of their own keeps commands from all processes of the user, the editor among them. Without
 one, this keeps them from this process: on Linux `/proc/PID/environ` and `/proc/PID/mem` belong to root then (proc(5)), and
 what was in the environment at the start is blanked, as root can read it all the same.
 """

@@ -6,6 +6,8 @@ process.
 """
 
 import asyncio
+import faulthandler
+import logging
 import os
 import signal
 import socket
@@ -17,10 +19,23 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from marshal import dumps
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from outrider.ports.clock import Clock
-from outrider.processes.supervisor_main import GIVE_UP_SECONDS, GRACE_SECONDS, HEADER_BYTES
+from outrider.ports.outside import Watched
+from outrider.processes.launcher import Launch, Rules
+from outrider.processes.supervisor_main import (
+    BEAT,
+    BEAT_SECONDS,
+    COMMAND,
+    GIVE_UP_SECONDS,
+    GRACE_SECONDS,
+    HEADER_BYTES,
+    STALL_SECONDS,
+    WATCH,
+)
+
+_log = logging.getLogger(__name__)
 
 _PROGRAM = Path(__file__).with_name("supervisor_main.py")
 _START_SECONDS = 10.0
@@ -35,7 +50,7 @@ _STARTS_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class SpawnProblem:
-    """Why a command was not started; `message` is fit for the person and the model."""
+    """Why a command was not started; `message` is fit for the user and the model."""
 
     message: str
 
@@ -289,6 +304,33 @@ class Supervisor:
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._collecting: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._watching: asyncio.Task[None] | None = None
+
+    def watch(self, watched: Watched) -> None:
+        """Have the supervisor program watch this process: say where it stands still, and end it if it was asked to end.
+
+        Args:
+            watched: What can be seen of the process from outside.
+        """
+        if can_run_commands() and self._watching is None:
+            # Written in C, by the thread that stands still, whoever holds the interpreter's lock.
+            faulthandler.register(signal.SIGUSR1, file=watched.log, all_threads=False)
+            self._watching = asyncio.create_task(self._beat(watched))
+
+    async def _beat(self, watched: Watched) -> None:
+        told: _Helper | None = None
+        while True:
+            with suppress(OSError):  # the next supervisor is told again
+                helper = await self._running_helper()
+                if helper is not told:
+                    socket.send_fds(helper.control, [WATCH], [watched.input, watched.signals, watched.log])
+                    told = helper
+                helper.control.send(BEAT)
+            slept = self._clock.monotonic()
+            await self._clock.sleep(BEAT_SECONDS)
+            late = self._clock.monotonic() - slept - BEAT_SECONDS
+            if late > STALL_SECONDS:
+                _log.warning("the event loop responds again, after %.1f s", late)
 
     @property
     def running(self) -> tuple[Process, ...]:
@@ -304,6 +346,7 @@ class Supervisor:
         stdin: bytes | int | None = None,
         merge_stderr: bool = True,
         memory: int | None = None,
+        launch: Launch | None = None,
     ) -> Process | SpawnProblem:
         """Start a command in a session of its own, with no descriptor but 0, 1 and 2.
 
@@ -315,6 +358,7 @@ class Supervisor:
                 is /dev/null.
             merge_stderr: Whether what it writes to standard error comes with the output, in order.
             memory: How many bytes of data it may have, as far as the system can tell (`RLIMIT_DATA`).
+            launch: What is done to its process before the program is executed; Linux only.
 
         Returns:
             The running command; or why there is none: no such program or folder, arguments too long, an
@@ -325,7 +369,7 @@ class Supervisor:
         if not argv:
             return SpawnProblem("the command is empty")
         try:
-            request = dumps((tuple(argv), str(cwd), dict(env), memory))
+            request = dumps((tuple(argv), str(cwd), dict(env), memory, _plain(launch)))
             async with self._starts, self._clock.timeout(_START_SECONDS):
                 if self._closed:
                     return SpawnProblem("the server is closing")
@@ -340,6 +384,9 @@ class Supervisor:
     async def close(self) -> None:
         """End every command and the supervisor; takes at most about a second."""
         self._closed = True
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
         if self._helper is not None:
             with suppress(OSError):
                 helper = await asyncio.shield(self._helper)
@@ -378,11 +425,11 @@ class Supervisor:
         helper = await self._running_helper()
         _go_on(helper)
         try:
-            socket.send_fds(helper.control, [b"+"], fds)
+            socket.send_fds(helper.control, [COMMAND], fds)
         except (BrokenPipeError, ConnectionResetError):
             self._let_go(helper)
             helper = await self._running_helper()
-            socket.send_fds(helper.control, [b"+"], fds)
+            socket.send_fds(helper.control, [COMMAND], fds)
 
     async def _running_helper(self) -> _Helper:
         starting = self._helper
@@ -422,6 +469,13 @@ class Supervisor:
         collecting = asyncio.create_task(asyncio.to_thread(_collect, helper.program))
         self._collecting.add(collecting)
         collecting.add_done_callback(self._collecting.discard)
+
+
+def _plain(launch: Launch | None) -> tuple[Any, ...] | None:
+    """As `marshal` takes it, which knows no types but those of Python itself."""
+    if launch is None:
+        return None
+    return tuple(tuple(part) if isinstance(part, Rules) else part for part in launch)
 
 
 def _go_on(helper: _Helper) -> None:

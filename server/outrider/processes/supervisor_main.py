@@ -1,8 +1,9 @@
-"""The program that owns every child process of a server, so that none of them outlives it.
+"""The program that owns every child process of a server, so that none of them outlives it, and watches the server itself.
 
 Run as `python -I -S -E supervisor_main.py` with one end of a Unix socket as standard input. Each byte that
-arrives carries four file descriptors: a channel to the server, and the command's standard input, output and
-error. For each the supervisor forks a *watcher*: a process whose whole subtree is that one command. On Linux
+arrives is a message. `+` carries four file descriptors: a channel to the server, and the command's standard input,
+output and error. `w` carries three, with which the server is watched (`Watch`); each `.` says that its event loop
+moves. For each command the supervisor forks a *watcher*: a process whose whole subtree is that one command. On Linux
 both are subreapers, so a process that double-forks or calls setsid still has them as its ancestor; no mark in
 an environment is needed, which a child could drop. Where there are no subreapers, the process group and the
 visible tree are all that can be known.
@@ -22,14 +23,17 @@ import os
 import select
 import signal
 import socket
+import stat
 import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from importlib.machinery import SourceFileLoader
 from marshal import loads
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
 
 GRACE_SECONDS = 0.2
 """Between TERM and KILL, unless the server says otherwise."""
@@ -42,7 +46,26 @@ RETRY_SECONDS = 0.01
 HEADER_BYTES = 8
 """Length of the request that follows, big-endian."""
 
+COMMAND = b"+"
+"""With four descriptors: start a command."""
+WATCH = b"w"
+"""With three descriptors: watch the server from now on."""
+BEAT = b"."
+"""The event loop of the server moves."""
+BEAT_SECONDS = 1.0
+"""How often it says so."""
+END_SECONDS = 3.0
+"""How long a server that was asked to end may stand still."""
+STALL_SECONDS = 5.0
+"""How long any server may stand still before the log says where."""
+
+_MOST_UNREAD = 1 << 20
+"""Bytes of unread input that are looked at."""
+_SPLICE_F_NONBLOCK = 2
 _PR_SET_CHILD_SUBREAPER = 36
+_FREE_DESCRIPTOR = 10
+"""Above those that a command is given."""
+_loaded: list[ModuleType] = []
 _OWN_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 
 
@@ -54,6 +77,8 @@ class Request(NamedTuple):
     env: dict[str, str]
     memory: int | None = None
     """Bytes of data that it may have."""
+    launch: tuple[Any, ...] | None = None
+    """A `launcher.Launch`: what is done before it is executed."""
 
 
 # --- the process tree ------------------------------------------------------------------------------------
@@ -183,13 +208,13 @@ def start(request: Request, files: Sequence[int]) -> int | str:
         return f"the folder {request.cwd!r} cannot be used: {_reason(error)}"
     if request.memory is not None:
         _limit_memory(request.memory)
-    program = request.argv[0]
-    folders = [""] if "/" in program else request.env.get("PATH", os.defpath).split(":")
+    if request.launch is not None:
+        return _start_confined(request, files)
     problem: Exception = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    for folder in folders:
+    for program in _candidates(request):
         try:
             return os.posix_spawn(
-                os.path.join(folder, program),  # noqa: PTH118 - "./x" must stay "./x"
+                program,
                 request.argv,
                 request.env,
                 file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(files)],
@@ -204,11 +229,86 @@ def start(request: Request, files: Sequence[int]) -> int | str:
         except (OSError, ValueError) as error:
             problem = error
             break
+    return _why_not(request, problem)
+
+
+def _candidates(request: Request) -> list[str]:
+    """The files that the program may be, in the order in which they are tried."""
+    program = request.argv[0]
+    folders = [""] if "/" in program else request.env.get("PATH", os.defpath).split(":")
+    return [os.path.join(folder, program) for folder in folders]  # noqa: PTH118 - "./x" must stay "./x"
+
+
+def _why_not(request: Request, problem: Exception) -> str:
+    program = request.argv[0]
     if isinstance(problem, FileNotFoundError):
         return f"the program {program!r} was not found"
     if isinstance(problem, OSError) and problem.errno == errno.E2BIG:
         return "the command line and its environment are too long for the system"
     return f"the program {program!r} cannot be run: {_reason(problem)}"
+
+
+def _start_confined(request: Request, files: Sequence[int]) -> int | str:
+    """The same for a command that this process's copy confines before it becomes it."""
+    import fcntl  # Windows, where nothing is started here, has none
+
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become(request, files, fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, _FREE_DESCRIPTOR))
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with open(reading, "rb") as report:  # noqa: PTH123 - a descriptor
+        problem = report.read()  # its end is the start of the program
+    if not problem:
+        return pid
+    os.waitpid(pid, 0)
+    return problem.decode("utf-8", "replace")
+
+
+def _become(request: Request, files: Sequence[int], report: int) -> None:
+    """Confine this process and execute the command in it; returns only where that fails, and then has said why."""
+    problem: Exception = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.setsid()
+        for target, fd in enumerate(files):
+            os.dup2(fd, target)
+        launcher = _launcher()
+        try:
+            launcher.prepare(launcher.Launch(*request.launch or ()))
+        except (OSError, AttributeError) as error:  # the interpreter may lack a call, too
+            os.write(report, f"it cannot be confined: {_reason(error)}".encode("utf-8", "replace"))
+            return
+        for program in _candidates(request):
+            try:
+                os.execve(program, request.argv, request.env)  # noqa: S606 - it is what was asked for
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except PermissionError as error:
+                problem = error
+            except (OSError, ValueError) as error:
+                problem = error
+                break
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must be told
+        problem = error
+    os.write(report, _why_not(request, problem).encode("utf-8", "replace"))
+
+
+def _launcher() -> ModuleType:
+    """The module beside this one, which an isolated interpreter does not find by its name; loaded once."""
+    if not _loaded:
+        path = Path(__file__).with_name("launcher.py")
+        module = ModuleType("launcher")
+        sys.modules[module.__name__] = module  # typing looks there for the names of annotations
+        SourceFileLoader(module.__name__, str(path)).exec_module(module)
+        _loaded.append(module)
+    return _loaded[0]
 
 
 def _limit_memory(most: int) -> None:
@@ -326,12 +426,126 @@ def tell(channel: socket.socket, line: str) -> None:
         channel.sendall(f"{line}\n".encode("utf-8", "replace"))
 
 
+# --- the server itself -----------------------------------------------------------------------------------
+
+
+class Watch:
+    """Whether the server moves, and what it was asked for meanwhile.
+
+    A server can stand still in code that holds the interpreter's lock: then no thread of it reads its input and no handler of a
+    signal runs. So all that is looked at here can be seen from outside: its heartbeat, its input and the numbers of signals that
+    Python's handler in C has written to a socket. A server that stands still and was asked to end is killed; one that stands
+    still is made to say where.
+    """
+
+    def __init__(self, files: Sequence[int]) -> None:
+        """Watch the parent process.
+
+        Args:
+            files: Its input from the client; the socket to which the numbers of its signals go; its log.
+        """
+        self._server = os.getppid()
+        self._input, signals, self._log = files
+        self._signals = socket.socket(fileno=signals)
+        self._beaten = time.monotonic()
+        self._shown = False
+        """Whether this stall is in the log."""
+
+    def beat(self) -> None:
+        """The server moves."""
+        self._beaten = time.monotonic()
+        self._shown = False
+
+    def due(self) -> float:
+        """When to look again, by the monotonic clock."""
+        return max(self._beaten + END_SECONDS, time.monotonic() + BEAT_SECONDS / 4)
+
+    def look(self) -> None:
+        """Do what is due. To be called when no message of the server waits."""
+        still = time.monotonic() - self._beaten
+        if still < END_SECONDS or os.getppid() != self._server:
+            return
+        why = self._why_to_end()
+        if why is None and still < STALL_SECONDS:
+            return
+        if not self._shown:
+            self._shown = True
+            self._say(f"the server has not responded for {still:.0f} s; its stack:")
+            with suppress(ProcessLookupError):
+                os.kill(self._server, signal.SIGUSR1)  # its handler in C writes the stack (`faulthandler`)
+            # The stack must be written before the server is killed, and nobody tells when it is.
+            time.sleep(RETRY_SECONDS * 10)
+        if why is not None:
+            self._say(f"the server is killed, because {why} and it does not respond")
+            with suppress(ProcessLookupError):
+                os.kill(self._server, signal.SIGKILL)  # the end of the socket says the rest
+
+    def _say(self, text: str) -> None:
+        line = f"outrider supervisor: {text}\n".encode()
+        with suppress(OSError):
+            if select.select([], [self._log], [], 0)[1]:  # a client may leave the log unread
+                os.write(self._log, line)
+
+    def _why_to_end(self) -> str | None:
+        for number in self._peeked(self._signals):
+            if number in {signal.SIGTERM, signal.SIGINT}:
+                return f"{signal.Signals(number).name} came"
+            if number == signal.SIGHUP:  # `lsp/transport/lifetime.py` writes it: no such signal came
+                return "the client asked it to end"
+        poll = select.poll()
+        poll.register(self._input, select.POLLIN)
+        if any(happened & (select.POLLHUP | select.POLLERR) for _, happened in poll.poll(0)):
+            return "its input ended"
+        if b'"method":"exit"' in self._unread().replace(b" ", b""):
+            return "the client sent `exit`"
+        return None
+
+    def _unread(self) -> bytes:
+        """What the client has sent and the server has not read, as far as that can be seen without taking it away."""
+        kind = os.fstat(self._input).st_mode
+        if stat.S_ISSOCK(kind):
+            with socket.socket(fileno=os.dup(self._input)) as client:
+                return self._peeked(client)
+        return unread_in_pipe(self._input) if stat.S_ISFIFO(kind) else b""
+
+    @staticmethod
+    def _peeked(one: socket.socket) -> bytes:
+        with suppress(OSError):
+            return one.recv(_MOST_UNREAD, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        return b""
+
+
+def unread_in_pipe(fd: int) -> bytes:
+    """What is in a pipe, which stays there; nothing where the system has no `tee`."""
+    if not sys.platform.startswith("linux"):
+        return b""
+    import ctypes
+    import fcntl
+
+    reading, writing = os.pipe()
+    try:
+        with suppress(OSError):
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _MOST_UNREAD)
+        copied = ctypes.CDLL(None, use_errno=True).tee(
+            fd, writing, ctypes.c_size_t(_MOST_UNREAD), _SPLICE_F_NONBLOCK
+        )
+        unread = bytearray()
+        while len(unread) < copied:
+            unread += os.read(reading, copied - len(unread))
+        return bytes(unread)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
 # --- the supervisor --------------------------------------------------------------------------------------
 
 
 def serve(control: socket.socket) -> None:
     """Fork a watcher for each message until the server is gone, then wait until they have ended all."""
     subreaper = become_subreaper()
+    if subreaper:  # it is Linux
+        _launcher()  # so that no watcher has to
     wakeup = wake_on_child_exit()
     lifeline, held = os.pipe()
     watchers: set[int] = set()
@@ -339,17 +553,30 @@ def serve(control: socket.socket) -> None:
     poll.register(control, select.POLLIN)
     poll.register(wakeup, select.POLLIN)
     deadline = math.inf
+    watch: Watch | None = None
     while True:
-        timeout = None if deadline == math.inf else math.ceil(max(0, deadline - time.monotonic()) * 1000)
-        for fd, _ in poll.poll(timeout):
+        due = min(deadline, watch.due() if watch else math.inf)
+        timeout = None if due == math.inf else math.ceil(max(0, due - time.monotonic()) * 1000)
+        ready = poll.poll(timeout)
+        if watch and not ready:
+            watch.look()
+        for fd, _ in ready:
             if fd == wakeup:
                 drain(wakeup)
                 continue
             message, files, _, _ = socket.recv_fds(control, 1, 4)
+            if message == BEAT:
+                if watch:
+                    watch.beat()
+                continue
+            if message == WATCH:
+                watch = Watch(files)
+                continue
             if message:
                 pid = fork_watcher(files, lifeline, closing=(control.fileno(), wakeup, held))
                 watchers |= {pid} if pid else set()
                 continue
+            watch = None
             poll.unregister(control)
             os.close(held)
             send_all((signal.SIGCONT,), watchers)  # a command may have stopped the one that ends it

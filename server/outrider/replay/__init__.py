@@ -1,4 +1,4 @@
-"""A session run again from its log: the real sessions, turns, permissions and budgets, and a world that is only recorded.
+"""A session run again from its log: everything is real but the ports, which answer from the log.
 
-No model is asked, no command is run and no file of a workspace is read or written. `play` is the way in.
+No model is asked, no command is run, and no file of a workspace is read or written. `play` is the way in.
 """

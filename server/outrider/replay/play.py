@@ -1,74 +1,43 @@
 """Plays a recorded session again and compares every event with the log, up to the first that differs."""
 
 import asyncio
-import contextlib
 import tempfile
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from outrider.agent.record import Record
 from outrider.agent.services import Services
-from outrider.agent.session import Session
-from outrider.agent.state import SessionState
-from outrider.permissions.guarded import Guarded
-from outrider.permissions.masking import Masking
-from outrider.permissions.secret_files import is_secret_file
-from outrider.ports.clock import SystemClock
-from outrider.ports.events import LoggedEvent
-from outrider.ports.placeholder import originals
-from outrider.processes import Supervisor
-from outrider.processes.sandbox import Sandbox
-from outrider.replay.recorded import RecordedTools
-from outrider.replay.recorded_model import RecordedCatalog
-from outrider.replay.rewriting import RecordedRewritten
-from outrider.replay.rulings import RecordedLedger, RecordedTrust
-from outrider.replay.tape import Input, Tape
-from outrider.replay.world import (
-    NoMaps,
-    RecordedBriefing,
-    RecordedChoosing,
+from outrider.agent.session.session import Session
+from outrider.agent.state.record import Record
+from outrider.agent.state.state import SessionState
+from outrider.app import App, start
+from outrider.permissions.secrets.masking import Masking
+from outrider.ports.events import LoggedEvent as AnyEvent
+from outrider.ports.outside import ClientStart, Outside
+from outrider.replay.log import Difference, RecordedLog
+from outrider.replay.model import RecordedModel
+from outrider.replay.ports import (
     RecordedClock,
-    RecordedDocuments,
-    RecordedEditing,
     RecordedEditor,
-    RecordedFolders,
+    RecordedFiles,
     RecordedIds,
-    RecordedOverlay,
-    RecordedSettings,
-    RecordedSightings,
+    RecordedMessages,
+    recorded_settings,
 )
-from outrider.store.exported import decode_content
-from outrider.store.log import Store
+from outrider.replay.tape import Input, LoggedEvent, Tape
+from outrider.replay.tools import RecordedCalls
 from outrider.store.problem import StoreProblem
-from outrider.tools.git.history import GitHistory
-from outrider.workspace.census import Census
-from outrider.workspace.search import Search
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.paths import Folder, Folders
 from outrider_protocol.commands import AnswerParams, RunParams
-from outrider_protocol.events import EVENT_TYPES, ApprovalResolved, EventData
+from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.export import Export
 
 STEP_SECONDS: Final = 10.0
 """Real seconds that may pass without an event before the replay counts as stuck."""
-
-Object = dict[str, Any]
-
-_OF_SECRETS: Final = frozenset({"secrets", "masked"})
-"""Keys of an event that say which placeholders are in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first event that is not as it was."""
-
-    seq: int
-    expected: Object | None
-    """Type and data of the log; None where it ends."""
-    got: Object | None
-    """Type and data of the replay; None where nothing came."""
-    texts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The contents that the replay's event names, by their hashes, as far as the log does not have them before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +49,8 @@ class Replayed:
     taken_over: int
     """Events that were not computed again: those before the first turn that was wanted."""
     difference: Difference | None
+    unknown_from: int | None = None
+    """The seq from which on an export without its secrets does not tell what the session would do; None: it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +61,7 @@ class ReplayProblem:
 
 
 async def play(
-    export: Export, *, from_seq: int = 1, on_event: Callable[[LoggedEvent], None] = lambda _: None
+    export: Export, *, from_seq: int = 1, on_event: Callable[[AnyEvent], None] = lambda _: None
 ) -> Replayed | ReplayProblem:
     """Run a session again from its log alone.
 
@@ -98,190 +69,102 @@ async def play(
         export: The session.
         from_seq: The first event wanted; what lies before the turn that holds it is taken over, not run.
         on_event: Called with each event, from `from_seq` on, that is the same.
+
+    Raises:
+        Exception: What `on_event` raised. It ends the replay, and the session that is replayed knows nothing of it.
     """
     if not export.events:
         return ReplayProblem("the log is empty")
     if not 1 <= from_seq <= len(export.events):
         return ReplayProblem(f"there is no event {from_seq}: the log has {len(export.events)}")
     tape = Tape(export)
-    player = _Player(tape, lambda event: on_event(event) if event.seq >= from_seq else None)
     with tempfile.TemporaryDirectory(prefix="outrider-replay-") as folder:
-        store = await Store.open(Path(folder))
-        if isinstance(store, StoreProblem):
-            return ReplayProblem(store.message)
+        place, editor = Path(folder), RecordedEditor(tape)
+        client = ClientStart(
+            {"permissionMode": "full", "trusted": True, "repositoryMap": {"enabled": False}}, ()
+        )
+        outside = Outside({}, place / "state", place / "settings.toml")
+        app = await start(client, editor, DocumentStore(), outside, lambda _: None)
+        if isinstance(app, StoreProblem):
+            return ReplayProblem(app.message)
+        log = RecordedLog(tape, lambda event: on_event(event) if event.seq >= from_seq else None)
+        player = _Player(export, tape, log, editor, app)
         try:
-            return await player.run(store, _quiet_before(tape, from_seq))
+            return await player.run(_quiet_before(tape, from_seq))
         finally:
-            await store.close()
+            await app.close("replayed")
 
 
 def _quiet_before(tape: Tape, from_seq: int) -> int:
     """The last seq before `from_seq` after which nothing is running or waiting; 0 is the beginning."""
-    state, quiet = SessionState(tape.session_id), 0
-    for event in tape.events[: from_seq - 1]:
+    state, quiet = SessionState(tape.events[0].session_id), 0
+    for event in islice(tape.typed, from_seq - 1):
         state.apply(event)
         if state.current is None and not state.queue and not state.undoing and event.type == "turn.finished":
             quiet = event.seq
     return quiet
 
 
+def _goes_by_lengths(difference: Difference) -> bool:
+    """Whether it is about what was left out of the conversation, which the lengths of its texts decide."""
+    for side in (difference.expected, difference.got):
+        data: Mapping[str, Any] = side["data"] if side is not None else {}
+        if data.get("purpose") == "compaction" or data.get("limit") == "contextWindow":
+            return True
+        if side is not None and side["type"].startswith("context."):
+            return True
+    return False
+
+
 class _Stop(Exception):  # noqa: N818 - it ends the replay and is no error
     """The replay has come to its end, or to a difference."""
-
-
-class _Recorder(Record):
-    """A pen that may only write what the log says."""
-
-    def __init__(
-        self, store: Store, clock: RecordedClock, state: SessionState, tape: Tape, player: "_Player"
-    ):
-        super().__init__(store, clock, state, Masking(None, state.secrets))
-        self._tape = tape
-        self._player = player
-        self.muted = False
-
-    def append(
-        self, data: EventData, *, turn_id: str | None = None, blobs: Mapping[str, bytes] | None = None
-    ) -> None:
-        """Compare an event with the log, and append it."""
-        if self.muted or self._player.has_differed:
-            return self._only_fold(data, turn_id)
-        expected = self._tape.next
-        got = {"type": data.TYPE, "turnId": turn_id, "data": data.to_wire()}
-        breaks_off = expected is None or (self._tape.has_ended and data.TYPE not in _AT_A_RESTART)
-        if self.state.current is not None and breaks_off:
-            self.muted = True
-            return self._only_fold(data, turn_id)
-        if expected is None or not _same(expected, got):
-            self._player.differs(expected, got, blobs)
-            return self._only_fold(data, turn_id)
-        if isinstance(data, ApprovalResolved) and data.digest is not None:
-            data = data.model_copy(update={"digest": expected.data["digest"]})
-        if places := {key: expected.data[wire] for key, wire in _PLACES.items() if wire in expected.data}:
-            data = data.model_copy(update=places)
-        if _has_placeholders(expected, got):
-            data = EVENT_TYPES[expected.type].from_wire(expected.data)
-        super().append(data, turn_id=turn_id, blobs=blobs)
-        self._tape.advance()
-        self._player.seen(expected)
-        return None
-
-    def _only_fold(self, data: EventData, turn_id: str | None) -> None:
-        """Take in what does not count any more, so that the loop comes to its next wait with a state that fits."""
-        seq, ts = self.state.last_seq + 1, self._tape.events[-1].ts
-        self.state.apply(LoggedEvent(seq, ts, self.state.session_id, turn_id, data.TYPE, data.to_wire()))
-
-
-_AT_A_RESTART: Final = frozenset({"session.restored", "workspace.renamed"})
-"""What comes where a process has ended, or the log was taken in the middle of a turn: all else then is not known."""
-
-_PLACES = {
-    "place": "place",
-    "to_place": "toPlace",
-    "real_folders": "realFolders",
-    "kept_mode": "keptMode",
-    "hidden": "hidden",
-}
-"""Where links led, and what files are besides their texts: no disk is looked at now."""
-
-
-def _same(expected: LoggedEvent, got: Object) -> bool:
-    if (expected.type, expected.turn_id) != (got["type"], got["turnId"]):
-        return False
-    wanted, data = (_settled(expected.type, one, expected.data) for one in (expected.data, got["data"]))
-    return wanted == data or _reads_as(wanted, data)
-
-
-def _has_placeholders(expected: LoggedEvent, got: Object) -> bool:
-    """Whether an event that is the same has placeholders in the log where the replay has exact texts."""
-    settled = [_settled(expected.type, one, expected.data) for one in (expected.data, got["data"])]
-    return settled[0] != settled[1] or not expected.data.keys().isdisjoint(_OF_SECRETS)
-
-
-def _reads_as(shown: Any, exact: Any) -> bool:
-    """Whether a value of the log is another one, with placeholders in its texts: only the world knew the secrets."""
-    if isinstance(shown, str) and isinstance(exact, str):
-        return originals(shown, exact) is not None
-    if isinstance(shown, list) and isinstance(exact, list):
-        ours, others = cast("list[Any]", shown), cast("list[Any]", exact)
-        return len(ours) == len(others) and all(map(_reads_as, ours, others))
-    if isinstance(shown, dict) and isinstance(exact, dict):
-        wanted, got = cast("Object", shown), cast("Object", exact)
-        return wanted.keys() == got.keys() and all(_reads_as(wanted[key], got[key]) for key in wanted)
-    return bool(shown == exact)
-
-
-_MEASURED: Final = frozenset({"limits.seconds", "contextWindow"})
-"""Budgets of which is spent what only the log can know to the last unit."""
-
-
-def _settled(kind: str, data: Object, of_log: Object) -> Object:
-    """The data without what only the log can know: a clock that was read between two events, a digest.
-
-    What older logs do not have is left out, too.
-    """
-    left_out = {*_PLACES.values(), *_OF_SECRETS}
-    data = {key: value for key, value in data.items() if key not in left_out}
-    if kind == "approval.requested" and "changeIds" not in of_log:
-        return {key: value for key, value in data.items() if key != "changeIds"}
-    if kind == "approval.resolved" and "instead" not in of_log:
-        data = {key: value for key, value in data.items() if key != "instead"}
-    if kind == "approval.resolved" and "digest" in data:
-        return {**data, "digest": ""}  # of places and texts that are not those of then
-    if kind == "budget.exhausted" and data["limit"] in _MEASURED:
-        return {**data, "used": None}
-    if kind.startswith("context."):
-        return {
-            **data,
-            "before": None,
-            "after": None,
-        }  # of texts that may be shorter where secrets were removed
-    if kind == "turn.finished" and data["reason"] in _MEASURED:
-        return {**data, "summary": data["summary"].partition("(")[0]}
-    return data
 
 
 class _Player:
     """Lets the inputs in, in their order, and watches what comes of them."""
 
-    def __init__(self, tape: Tape, on_event: Callable[[LoggedEvent], None]) -> None:
-        self._tape = tape
-        self._on_event = on_event
-        self._difference: Difference | None = None
-        self._services: Services
-        self._editor = RecordedEditor(tape)
-        self._clock = RecordedClock(tape)
-        self._settings = RecordedSettings(tape)
-        self._session: Session | None = None
-        self._record: _Recorder | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    @property
-    def has_differed(self) -> bool:
-        """Whether the first difference was found."""
-        return self._difference is not None
-
-    def differs(
-        self, expected: LoggedEvent | None, got: Object | None, blobs: Mapping[str, bytes] | None = None
+    def __init__(
+        self, export: Export, tape: Tape, log: RecordedLog, editor: RecordedEditor, app: App
     ) -> None:
-        """Take note of the first difference; `blobs` are the contents that came with the replay's event."""
-        if self._difference is None:
-            wanted = expected and {"type": expected.type, "turnId": expected.turn_id, "data": expected.data}
-            texts = {digest: decode_content(blob) for digest, blob in (blobs or {}).items()}
-            self._difference = Difference(self._tape.position + 1, wanted or None, got, texts)
-            self._tape.end()
+        self._export, self._tape, self._log, self._editor = export, tape, log, editor
+        self._clock, self._calls, files = RecordedClock(tape), RecordedCalls(tape), RecordedFiles(tape)
+        self._open_session: Session | None = None
+        self._record: Record | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        first, runtime, workspace = tape.events[0], app.services.runtime, copy(app.services.workspace)
+        # Nothing is there: whoever looks for a file looks into an empty folder.
+        folders = [
+            Folder(Path(uri).name, uri, runtime.state_dir / "empty" / str(number))
+            for number, uri in enumerate(first.data.get("folders", []))
+        ]
+        workspace.folders = Folders(folders)
+        workspace.texts = workspace.changes = workspace.watch = files
+        self._services: Services = replace(
+            app.services,
+            runtime=replace(
+                runtime,
+                clock=self._clock,
+                ids=RecordedIds(tape),
+                settings=lambda: recorded_settings(tape),
+                version=first.data.get("version", tape.program),
+            ),
+            workspace=workspace,
+            policy=replace(app.services.policy, ruling=self._calls.ruling),
+            models=RecordedModel(tape, self._clock),
+            briefing=RecordedMessages(tape),
+        )
 
-    def seen(self, event: LoggedEvent) -> None:
-        """Pass an event on that is the same."""
-        self._on_event(event)
-
-    async def run(self, store: Store, taken_over: int) -> Replayed:
-        tape = self._tape
-        self._services = self._world(store)
-        if taken_over:
-            await self._begin_after(taken_over)
+    async def run(self, taken_over: int) -> Replayed:
+        """Play the tape; `taken_over` is the seq of the last event before that."""
+        tape, store = self._tape, self._services.runtime.store
+        contents = {digest: text.encode("utf-8", "surrogatepass") for digest, text in tape.contents.items()}
+        store.append(replace(tape.typed[0], seq=1), blobs=contents)
+        await store.flush()
         try:
-            while self._difference is None and (coming := tape.to_feed) is not None:
+            if taken_over:
+                tape.skip_to(taken_over)
+                await self._open(self._fold()).recall()
+            while (coming := tape.to_feed) is not None:
                 await self._reach(coming.due)
                 await self._feed(coming)
                 tape.fed()
@@ -290,195 +173,133 @@ class _Player:
             pass
         finally:
             await self._end()
-        return Replayed(tape.position - taken_over, taken_over, self._difference)
-
-    # --- the house -------------------------------------------------------------------------------------------
-
-    def _world(self, store: Store) -> Services:
-        tape, documents = self._tape, RecordedDocuments(self._tape)
-        folders = RecordedFolders(tape.events[0].data.get("folders", []))
-        overlay, supervisor = RecordedOverlay(tape), Supervisor(SystemClock())
-        search = Search(folders, documents, overlay, supervisor, SystemClock(), None)
-        return Services(
-            clock=self._clock,
-            deadlines=SystemClock(),
-            ids=RecordedIds(tape),
-            store=store,
-            editor=self._editor,
-            documents=documents,
-            folders=folders,
-            overlay=overlay,
-            editing=RecordedEditing(tape),
-            choosing=RecordedChoosing(tape),
-            sightings=RecordedSightings(tape),
-            search=search,
-            census=Census(search, SystemClock(), is_secret_file),
-            briefing=RecordedBriefing(tape),
-            maps=NoMaps(),
-            supervisor=supervisor,
-            git_history=GitHistory(supervisor, SystemClock()),
-            sandbox=Sandbox(supervisor, SystemClock(), []),
-            ledger=RecordedLedger(),
-            guarded=Guarded([]),
-            trust=RecordedTrust(),
-            catalog=RecordedCatalog(tape, self._clock),
-            tools=RecordedTools(tape),
-            env={},
-            host="",
-            machine_key=None,
-            settings=self._settings,
-            on_frame=lambda _: None,
-            version=tape.events[0].data.get("version", tape.program),
-            rewritten=RecordedRewritten(tape) if tape.is_redacted else None,
-        )
+        if self._log.fault is not None:
+            raise self._log.fault
+        events, difference = tape.position - taken_over, self._log.difference
+        if self._export.removed and difference is not None and _goes_by_lengths(difference):
+            return Replayed(events, taken_over, None, difference.seq)
+        return Replayed(events, taken_over, difference)
 
     def _open(self, state: SessionState) -> Session:
-        lock = self._services.store.lock(state.session_id)
+        lock = self._services.runtime.store.lock(state.session_id)
         if lock is None:
             raise RuntimeError("the lock of a session in a folder of our own is taken")
+        services = replace(self._services, tools=self._calls.registry())
         self._record = self._pen(state)
-        self._session = Session(self._services, self._record, lock, show=_show_nothing)
-        return self._session
+        self._open_session = Session(services, self._record, lock, show=_show_nothing)
+        return self._open_session
 
-    def _pen(self, state: SessionState) -> "_Recorder":
-        return _Recorder(self._services.store, self._clock, state, self._tape, self)
+    def _pen(self, state: SessionState) -> Record:
+        return Record(self._log, self._clock, state, Masking(None, state.secrets))
 
     def _fold(self) -> SessionState:
-        state = SessionState(self._tape.session_id)
-        for event in self._tape.events[: self._tape.position]:
+        state = SessionState(self._tape.events[0].session_id)
+        for event in islice(self._tape.typed, self._tape.position):
             state.apply(event)
         return state
 
-    async def _begin_after(self, position: int) -> None:
-        tape, store = self._tape, self._services.store
-        tape.skip_to(position)
-        contents = {digest: text.encode("utf-8", "surrogatepass") for digest, text in tape.contents.items()}
-        for event in tape.events[:position]:
-            store.append(event, blobs=contents)
-            contents = {}
-        await store.flush()
-        session = self._open(self._fold())
-        await session.recall()
-
     # --- what came from outside ------------------------------------------------------------------------------
+
+    @property
+    def _session(self) -> Session:
+        if self._open_session is None:
+            raise RuntimeError("no session is open")
+        return self._open_session
 
     async def _feed(self, coming: Input) -> None:
         event, data = coming.event, coming.event.data
-        session = self._session
-        if session is None and coming.kind not in {"begin", "restore", "aside"}:
-            return self.differs(event, None)
+        if self._open_session is None and coming.kind not in {"begin", "restore", "aside"}:
+            return self._log.differs(event, None)
         match coming.kind:
             case "begin":
                 self._open(SessionState(event.session_id)).begin(None)
             case "restore":
-                await self._restore(rests=data.get("rests", False))
+                await self._abandon()
+                session, rests = self._open(self._fold()), data.get("rests", False)
+                if problem := await session.restore(rests=rests):
+                    raise RuntimeError(problem.message)
+                if not rests:
+                    session.go_on()
             case "close":
-                await self._now(session).close(data["reason"])
-                self._session = None
+                await self._session.close(data["reason"])
+                self._open_session = None
             case "task":
-                params = RunParams.from_wire(
-                    {key: data[key] for key in ("prompt", "mode", "context", "limits") if key in data}
-                )
-                self._start(self._now(session).run(params, event.turn_id or "", data["model"]))
+                keys = ("prompt", "mode", "context", "limits", "thinking")
+                params = RunParams.from_wire({key: data[key] for key in keys if key in data})
+                self._start(self._session.run(params, event.turn_id or "", data["model"]))
             case "steer" if data.get("state", "queued") == "queued":
-                self._start(self._now(session).steer(data["text"]))
+                self._start(self._session.steer(data["text"]))
             case "steer":
-                self._start(self._now(session).unsteer(data["pendingId"]))
+                self._start(self._session.unsteer(data["pendingId"]))
             case "settings":
-                old = self._settings_before(event)
-                self._now(session).settings_changed(old, data["permissionMode"])
-            case "approve":
-                given = {
-                    key: data[key] for key in ("id", "decision", "note", "review", "scope") if key in data
-                }
-                await self._answer(AnswerParams.from_wire(given), data.get("channel", "message"))
-            case "answer":
-                await self._answer(
-                    AnswerParams(id=data["id"], answer=data["answer"]), data.get("channel", "message")
-                )
-            case "tool":
-                way = "error" if data["status"] == "error" else "answer"
-                given = AnswerParams.from_wire({"id": data["id"], way: data["content"]})
-                await self._answer(given, data.get("channel", "client"))
+                self._session.settings_changed("full", data["permissionMode"])
+            case "approve" | "answer" | "tool":
+                await self._answer(event)
             case "park":
-                await self._until(lambda: self._editor.has(data["open"]) or self._tape.position >= event.seq)
+                await self._until(lambda: self._is_asked(data["open"]) or self._tape.position >= event.seq)
                 self._editor.dismiss()
             case "cancel":
                 await self._until(lambda: self._can_be_cancelled(event.turn_id or ""))
-                self._start(self._now(session).cancel(event.turn_id or "", data["reason"]))
+                self._start(self._session.cancel(event.turn_id or "", data["reason"]))
             case "aside":
                 await self._abandon()
                 self._record = self._pen(self._fold())
                 self._take_over(event)
-            case "undo" | "changed" | "renamed":
-                # It meets files and a person that are not in the log: what it did is taken over.
+            case _:
+                # It meets files, a user or processes that are not in the log: undo, renames, changes.
                 self._take_over(event)
         return None
 
     def _take_over(self, event: LoggedEvent) -> None:
         if self._record is not None:
-            data = EVENT_TYPES[event.type].from_wire(event.data)
-            self._record.append(data, turn_id=event.turn_id, blobs=self._texts(event.data))
+            self._record.append(EVENT_TYPES[event.type].from_wire(event.data), turn_id=event.turn_id)
+
+    def _is_asked(self, items: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether all these open items wait for the user, on the screen or at the client."""
+        waiting = {item.id for item in self._session.inbox.open}
+        return all(one["id"] in waiting for one in items) and self._editor.has(items)
 
     def _can_be_cancelled(self, turn_id: str) -> bool:
         """Whether a turn has come to where it was cancelled: it waits for something there, or in the queue."""
-        session = self._now(self._session)
+        session = self._session
         return not session.turns[turn_id].started or self._tape.is_holding or bool(session.inbox.open)
 
-    def _now(self, session: Session | None) -> Session:
-        if session is None:
-            raise RuntimeError("no session is open")
-        return session
-
-    def _settings_before(self, event: LoggedEvent) -> Any:
-        for one in self._tape.behind(event.seq - 1):
-            told = one.data.get("settings", one.data)
-            if "permissionMode" in told:
-                return told["permissionMode"]
-        return "full"
-
-    async def _answer(self, params: AnswerParams, channel: Any) -> None:
-        inbox = self._now(self._session).inbox
-        await self._until(lambda: any(item.id == params.id for item in inbox.open))
-        self._now(self._session).answer(params, channel)
-
-    def _texts(self, data: Object) -> dict[str, bytes]:
-        texts = {data[key]: self._tape.text(data[key]) for key in ("before", "after") if key in data}
-        return {digest: (text or "").encode("utf-8", "surrogatepass") for digest, text in texts.items()}
-
-    async def _restore(self, *, rests: bool) -> None:
-        """The process that wrote the log up to here is gone, with or without a word; another one opens it."""
-        await self._abandon()
-        state = self._fold()
-        session = self._open(state)
-        await self._services.store.flush()
-        if problem := await session.restore(rests=rests):
-            raise RuntimeError(problem.message)
-        if not rests:
-            session.go_on()
+    async def _answer(self, event: LoggedEvent) -> None:
+        data, inbox = event.data, self._session.inbox
+        given = {
+            key: data[key] for key in ("id", "decision", "answer", "note", "review", "scope") if key in data
+        }
+        if event.type == "tool.answered":
+            given["error" if data["status"] == "error" else "answer"] = data["content"]
+        await self._until(lambda: any(item.id == data["id"] for item in inbox.open))
+        otherwise = "client" if event.type == "tool.answered" else "message"
+        self._session.answer(AnswerParams.from_wire(given), data.get("channel", otherwise))
 
     # --- waiting ---------------------------------------------------------------------------------------------
 
     async def _reach(self, position: int) -> None:
         await self._until(lambda: self._tape.position >= position)
-        if self._difference is not None or self._tape.position < position:
+        if self._tape.position < position:
             raise _Stop
 
     async def _until(self, predicate: Callable[[], bool]) -> None:
         """Wait until something holds; where no event comes for long, the next one is missing."""
-        while not predicate() and self._difference is None:
-            before = self._tape.position
+        tape = self._tape
+        while not predicate() and not self._has_stopped:
+            before = tape.position
             try:
                 async with asyncio.timeout(STEP_SECONDS):
-                    await self._tape.until(
-                        lambda start=before: (
-                            predicate() or self._difference is not None or self._tape.position != start
-                        )
+                    await tape.until(
+                        lambda start=before: predicate() or self._has_stopped or tape.position != start
                     )
             except TimeoutError:
-                self.differs(self._tape.next, None)
-        if self._difference is not None:
+                self._log.differs(tape.next, None)
+        if self._has_stopped:
             raise _Stop
+
+    @property
+    def _has_stopped(self) -> bool:
+        return self._log.difference is not None or self._log.fault is not None
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -486,9 +307,9 @@ class _Player:
         task.add_done_callback(self._tasks.discard)
 
     async def _abandon(self) -> None:
-        if self._record is not None:
-            self._record.muted = True
-        session, self._session = self._session, None
+        """The process that wrote the log up to here is gone, with or without a word."""
+        session, self._open_session = self._open_session, None
+        self._tape.is_over = True
         with self._tape.cut():
             if session is not None:
                 await session.abandon()
@@ -499,8 +320,6 @@ class _Player:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._abandon()
-        with contextlib.suppress(Exception):
-            await self._services.supervisor.close()
 
 
 async def _show_nothing(item: Any) -> None:  # noqa: ARG001 - the shape that a session wants

@@ -7,7 +7,7 @@ session that may still undo with it, another text that is stored as a change of 
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,7 +15,32 @@ from typing import Any
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
 from outrider.store.delta import difference, patched
-from outrider.store.texts import texts_named
+
+
+@dataclass(frozen=True, slots=True)
+class TextNamed:
+    """A text of a file that an event names."""
+
+    place: str
+    """Where in the event's data, such as `read.3.hash`."""
+    hash: str
+    path: str
+
+
+def texts_named(event: LoggedEvent) -> Iterator[TextNamed]:
+    """The texts of files that an event names, in order; the text before a change comes before the one after it."""
+    match event.type:
+        case "edit.proposed" | "edit.applying" | "edit.applied" | "edit.merged" | "workspace.changed":
+            if "before" in event.data:
+                yield TextNamed("before", event.data["before"], event.data["path"])
+            if "after" in event.data:
+                yield TextNamed("after", event.data["after"], event.data["path"])
+        case "tool.finished":
+            for index, read in enumerate(event.data.get("read", ())):
+                yield TextNamed(f"read.{index}.hash", read["hash"], read["path"])
+        case _:
+            pass
+
 
 MOST_DELTAS = 1000
 """Differences on the way to a text. One in a text of a megabyte takes some 0.1 ms to put in; storing a text as a whole
@@ -52,7 +77,7 @@ class BlobWriter:
     def put(self, event: LoggedEvent, contents: Mapping[str, bytes]) -> None:
         """Put in the contents that came with an event, which is in the log already."""
         conversation = dict(contents)
-        for named in texts_named(event.type, event.data) if contents else ():
+        for named in texts_named(event) if contents else ():
             key = event.session_id, named.path
             if named.hash in contents:
                 conversation.pop(named.hash, None)

@@ -5,7 +5,7 @@ wrong and where. Nothing in it is run, opened or looked up.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any, Literal, cast, get_args
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from outrider.ports.events import LoggedEvent, from_old_log
 from outrider.ports.model import FinishReason, Message, Role, content_hash
-from outrider.store.texts import texts_named
+from outrider.store.blobs import texts_named
 from outrider_protocol.events import EVENT_TYPES, SessionForked, SessionStarted
 from outrider_protocol.export import EXPORT_FORMAT, Export
 from outrider_protocol.notifications import Event
@@ -45,25 +46,38 @@ class Named:
     kind: Kind
 
 
-def contents_named(event_type: str, data: Mapping[str, Any]) -> Iterator[Named]:
-    """The contents that an event names, in order.
-
-    Args:
-        event_type: Its type.
-        data: Its data, of the shape that its type has.
-    """
-    if event_type == "model.requested":
-        for index, digest in enumerate(data["messages"]):
-            yield Named(f"messages.{index}", digest, "message")
-        yield Named("toolsHash", data["toolsHash"], "tools")
-    elif event_type.startswith("context.") or event_type == "budget.exhausted":
-        for key in ("given", "messages"):
-            for index, digest in enumerate(data.get(key, ())):
-                yield Named(f"{key}.{index}", digest, "message")
-    elif event_type in {"session.started", "session.restored"} and "toolsHash" in data:
-        yield Named("toolsHash", data["toolsHash"], "tools")
-    for text in texts_named(event_type, data):
+def contents_named(event: LoggedEvent) -> Iterator[Named]:
+    """The contents that an event names, in order."""
+    match event.type:
+        case "model.requested":
+            messages = event.data["messages"]
+            place, named = ("", messages) if isinstance(messages, list) else (".added", messages["added"])
+            yield from _messages_at(f"messages{place}", named)
+            yield Named("toolsHash", event.data["toolsHash"], "tools")
+        case "context.compacted" | "context.pruned" | "budget.exhausted":
+            yield from _messages_at("messages", event.data.get("messages", ()))
+        case "context.trimmed":
+            yield from _messages_at("given", event.data["given"])
+            yield from _messages_at("messages", event.data["messages"])
+        case "session.started" | "session.restored" if "toolsHash" in event.data:
+            yield Named("toolsHash", event.data["toolsHash"], "tools")
+        case _:
+            pass
+    for text in texts_named(event):
         yield Named(text.place, text.hash, "text")
+
+
+def _messages_at(place: str, digests: Sequence[str]) -> Iterator[Named]:
+    for index, digest in enumerate(digests):
+        yield Named(f"{place}.{index}", digest, "message")
+
+
+def events_of(export: Export) -> list[LoggedEvent]:
+    """The events of an export, as readers of a log have them."""
+    return [
+        from_old_log(one.seq, one.ts, one.session_id, one.turn_id, one.type, one.data)
+        for one in export.events
+    ]
 
 
 def encode_content(text: str) -> bytes:
@@ -97,7 +111,9 @@ def read_export(path: Path) -> Export | ExportProblem:
             raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         id_or_file = (
-            "" if path.suffix == ".json" or path.name != str(path) else ", and it is no session's id either"
+            ""
+            if path.suffix == ".json" or path.name != str(path)
+            else ", and it is not the id of a session either"
         )
         return ExportProblem(f"there is no file {path}{id_or_file}")
     except OSError as error:
@@ -113,35 +129,37 @@ def parse_export(raw: bytes) -> Export | ExportProblem:
     try:
         data = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        return ExportProblem(f"is no UTF-8 text: byte {error.start + 1} is wrong")
+        return ExportProblem(f"is not UTF-8 text: byte {error.start + 1} is wrong")
     except RecursionError:
         return ExportProblem("is nested too deeply")
     except ValueError as error:
-        return ExportProblem(f"is no JSON: {error}")
+        return ExportProblem(f"is not JSON: {error}")
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != EXPORT_FORMAT:
-        return ExportProblem(f"is no exported session: it does not begin with “format”: “{EXPORT_FORMAT}”")
+        return ExportProblem(
+            f"is not an exported session: it does not begin with “format”: “{EXPORT_FORMAT}”"
+        )
     version = cast("dict[str, Any]", data).get("version")
     if version != 1:
         return ExportProblem(
-            f"version: {_quoted(version)} is not known here, only 1 is; is Outrider too old?"
+            f"version: {_quoted(version)} is unknown (only 1 is known); is Outrider too old?"
         )
     try:
         to_jsonable_python(data)
     except (ValueError, RecursionError):
-        return ExportProblem("is nested too deeply, or has a key that is no Unicode")
+        return ExportProblem("is nested too deeply, or has a key with invalid Unicode")
     try:
         export = Export.from_wire(data)
     except ValidationError as error:
-        return ExportProblem(_first(error) or "is not of the form of an export")
+        return ExportProblem(_first(error) or "does not have the form of an export")
     return _problem_of_events(export) or _problem_of_contents(export) or export
 
 
 def _problem_of_events(export: Export) -> ExportProblem | None:
     if not export.events:
         return ExportProblem("events: there are none")
-    for index, event in enumerate(export.events):
+    for index, event in enumerate(events_of(export)):
         if event.seq != index + 1:
-            return ExportProblem(f"events.{index}.seq: is {event.seq} where {index + 1} is next")
+            return ExportProblem(f"events.{index}.seq: is {event.seq}, expected {index + 1}")
         if event.session_id != export.session_id:
             return ExportProblem(
                 f"events.{index}.sessionId: is {_quoted(event.session_id)}, but the file is of "
@@ -149,12 +167,33 @@ def _problem_of_events(export: Export) -> ExportProblem | None:
             )
         if (event.type in _FIRST) is not (index == 0):
             where = (
-                "must be the first event" if index else f"is no first event; one of {', '.join(_FIRST)} is"
+                "must be the first event"
+                if index
+                else f"is not a first event; expected one of {', '.join(_FIRST)}"
             )
             return ExportProblem(f"events.{index}.type: {_quoted(event.type)} {where}")
-        if problem := _problem_of_data(event):
+        if problem := problem_of_data(event):
             return ExportProblem(f"events.{index}.data.{problem}")
-    return _problem_of_times(export.events) or _problem_of_paths(export.events)
+    return _problem_of_times(export.events) or _problem_of_paths(export) or _problem_of_messages(export)
+
+
+def _problem_of_messages(export: Export) -> ExportProblem | None:
+    """Whether each request goes on from the event that named the conversation last."""
+    latest = 0
+    for index, event in enumerate(events_of(export)):
+        match event.type:
+            case "model.requested":
+                messages, is_main = event.data["messages"], event.data["purpose"] == "main"
+            case "context.compacted" | "context.pruned" | "context.trimmed" if "messages" in event.data:
+                messages, is_main = event.data["messages"], True
+            case _:
+                continue
+        if not isinstance(messages, list) and messages["after"] != latest:
+            named = f"event {latest} named messages last" if latest else "no event named messages before"
+            return ExportProblem(f"events.{index}.data.messages.after: is {messages['after']}, but {named}")
+        if is_main:
+            latest = event.seq
+    return None
 
 
 def _problem_of_times(events: Sequence[Event]) -> ExportProblem | None:
@@ -162,43 +201,46 @@ def _problem_of_times(events: Sequence[Event]) -> ExportProblem | None:
         try:
             moment = datetime.fromisoformat(event.ts)
         except (ValueError, OverflowError):
-            return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} is no time")
+            return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} is not a time")
         if moment.tzinfo is None:
             return ExportProblem(f"events.{index}.ts: {_quoted(event.ts)} has no time zone")
     return None
 
 
-def _problem_of_paths(events: Sequence[Event]) -> ExportProblem | None:
+def _problem_of_paths(export: Export) -> ExportProblem | None:
     proposed: dict[str, list[str]] = {}
     """The paths of what was proposed, by call."""
-    for index, event in enumerate(events):
-        call: str = event.data.get("callId", "")
-        paths = [event.data[key] for key in ("path", "to") if key in event.data]
-        if event.type == "edit.proposed" and call:
-            proposed.setdefault(call, []).extend(paths)
-        elif event.type == "edit.applying" and paths[0] not in proposed.get(call, paths):
-            return ExportProblem(
-                f"events.{index}.data.path: is {_quoted(paths[0])}, but "
-                f"{', '.join(map(_quoted, dict.fromkeys(proposed[call])))} was proposed"
-            )
+    for index, event in enumerate(events_of(export)):
+        match event.type:
+            case "edit.proposed" if "callId" in event.data:
+                paths = [event.data["path"], *([event.data["to"]] if "to" in event.data else [])]
+                proposed.setdefault(event.data["callId"], []).extend(paths)
+            case "edit.applying" if known := proposed.get(event.data.get("callId", "")):
+                if event.data["path"] not in known:
+                    return ExportProblem(
+                        f"events.{index}.data.path: is {_quoted(event.data['path'])}, but "
+                        f"{', '.join(map(_quoted, dict.fromkeys(known)))} was proposed"
+                    )
+            case _:
+                pass
     return None
 
 
-def _problem_of_data(event: Event) -> str | None:
+def problem_of_data(event: LoggedEvent) -> str | None:
+    """What of an event's data is not as its type says, with its place; None for nothing, and for an unknown type."""
     known = EVENT_TYPES.get(event.type)
     if known is None:
         return None
-    finished = event.data.get("finishReason", "stop") if event.type == "model.responded" else "stop"
-    if finished not in _FINISH_REASONS:
-        return f"finishReason: is {_quoted(finished)}; there are {', '.join(_FINISH_REASONS)}"
-    if event.type == "turn.parked" and event.data.get("open") == []:
-        return "open: is empty, but a turn is parked only where something is open"
     try:
         known.from_wire(event.data)
     except ValidationError as error:
         # A newer program may have more to say.
-        first = _first(error, but="extra_forbidden")
-        return f"{first} (in {event.type})" if first else None
+        if first := _first(error, but="extra_forbidden"):
+            return f"{first} (in {event.type})"
+    if event.type == "model.responded" and (finished := event.data["finishReason"]) not in _FINISH_REASONS:
+        return f"finishReason: is {_quoted(finished)}; there are {', '.join(_FINISH_REASONS)}"
+    if event.type == "turn.parked" and not event.data["open"]:
+        return "open: is empty, but a parked turn needs an open item"
     return None
 
 
@@ -207,10 +249,8 @@ def _problem_of_contents(export: Export) -> ExportProblem | None:
         if hash_of(text) != digest:
             return ExportProblem(f"contents.{_plain(digest)}: is not the content with that hash")
     readable: set[tuple[str, Kind]] = set()
-    for index, event in enumerate(export.events):
-        if event.type not in EVENT_TYPES:
-            continue
-        for named in contents_named(event.type, event.data):
+    for index, event in enumerate(events_of(export)):
+        for named in contents_named(event):
             if (named.hash, named.kind) in readable:
                 continue
             text = export.contents.get(named.hash)
@@ -289,4 +329,4 @@ def _plain(text: str) -> str:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,7 +1,11 @@
-"""One lock per session, held by the process that runs it. The system frees it when the process dies, however."""
+"""One lock per session, held by the process that runs it. The system frees it when the process dies, however.
+
+Beside the locks lie the marks of turns whose end could not be written into the log.
+"""
 
 import logging
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
@@ -9,6 +13,9 @@ from filelock import BaseFileLock, FileLock, Timeout
 from outrider.ports.model import content_hash
 
 _log = logging.getLogger(__name__)
+LOCKS = "locks"
+"""The folder of the locks, in the folder of the log."""
+_FAILED = ".failed"
 _PLAIN = re.compile(r"[a-z0-9_-]{1,64}")
 
 
@@ -36,9 +43,34 @@ def lock_session(folder: Path, session_id: str) -> SessionLock | None:
     except Timeout:
         return None
     except OSError as error:
-        _log.warning("The lock of session %r cannot be taken: %s", session_id, error)
+        _log.warning("Could not lock session %r: %s", session_id, error)
         return None
     return SessionLock(held)
+
+
+def mark_failed(folder: Path, turn_id: str) -> None:
+    """Note that a turn failed because the log could not be written. An empty file: it needs no room on a full disk."""
+    if not _PLAIN.fullmatch(turn_id):
+        return
+    try:
+        (folder / f"{turn_id}{_FAILED}").touch(mode=0o600)
+    except OSError as error:
+        _log.warning("Could not record that turn %s failed: %s", turn_id, error)
+
+
+def marked_failed(folder: Path) -> list[str]:
+    """The turns that `mark_failed` noted and the log may not know to have ended."""
+    try:
+        return sorted(path.name.removesuffix(_FAILED) for path in folder.glob(f"*{_FAILED}"))
+    except OSError as error:
+        _log.warning("Could not read which turns failed in %s: %s", folder, error)
+        return []
+
+
+def unmark_failed(folder: Path, turn_id: str) -> None:
+    """Forget a turn that the log knows to have ended."""
+    with suppress(OSError):
+        (folder / f"{turn_id}{_FAILED}").unlink(missing_ok=True)
 
 
 def _file_name(session_id: str) -> str:

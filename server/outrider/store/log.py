@@ -3,16 +3,19 @@
 import asyncio
 import json
 import logging
+import math
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 from outrider.ports.events import EventListener, LoggedEvent
-from outrider.store.listing import SessionRow
-from outrider.store.locks import SessionLock, lock_session
+from outrider.store.locks import LOCKS, SessionLock, lock_session, mark_failed, marked_failed, unmark_failed
 from outrider.store.problem import StoreProblem, StoreReadError, problem_of, unwritable
-from outrider.store.reader import Reader
+from outrider.store.reader import Reader, SessionRow
+from outrider.store.salvage import salvage, set_aside
 from outrider.store.schema import FILE_NAME, open_reader, open_writer, storable
 from outrider.store.writer import Entry, Flush, Report, Trim, Writer
 
@@ -23,6 +26,8 @@ _CLOSE_SECONDS = 2.0
 _GATHER_SECONDS = 0.01
 """How long events that nobody waits for are gathered, so that a step of the loop costs one commit, made while the
 model answers, and not one commit an event. A flush ends it."""
+_PUBLISH_SECONDS = 0.005
+"""How long listeners are told of events in one step of the loop."""
 _NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -39,7 +44,7 @@ class Store:
         reader: sqlite3.Connection,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self._locks = state_dir / "locks"
+        self._locks = state_dir / LOCKS
         self._path = state_dir / FILE_NAME
         self._loop = loop
         self._reader = Reader(reader, self._path)
@@ -48,20 +53,30 @@ class Store:
         """Seq of the last event of each session we know, committed or not."""
         self._refused: set[str] = set()
         self._uncommitted = 0
+        self._unpublished: deque[LoggedEvent | Report] = deque()
+        """Events that are committed, each report behind those that it is about."""
+        self._is_publishing = False
         self._gathered: list[Entry] = []
         self._problem: StoreProblem | None = None
+        self.notice: str | None = None
+        """What the user is to know of a log that was damaged when it was opened."""
         self._closed = False
         self._writer = Writer(writer, self._path, self._report_from_thread)
 
     @classmethod
     async def open(cls, state_dir: Path) -> "Store | StoreProblem":
         """Open the log in `state_dir`; both are created where they are missing (0700 and 0600)."""
-        connections = await asyncio.to_thread(_open, state_dir / FILE_NAME)
+        path, notice = state_dir / FILE_NAME, None
+        connections = await asyncio.to_thread(_open, path)
+        if isinstance(connections, StoreProblem) and connections.reason == "damaged":
+            connections, notice = await asyncio.to_thread(_open_anew, path, state_dir / LOCKS, connections)
         if isinstance(connections, StoreProblem):
             return connections
-        return cls(state_dir, *connections, asyncio.get_running_loop())
+        store = cls(state_dir, *connections, asyncio.get_running_loop())
+        store.notice = notice
+        return store
 
-    def append(self, event: LoggedEvent, *, blobs: Mapping[str, bytes] = _NO_BLOBS) -> None:
+    def append(self, event: LoggedEvent, *, blobs: Mapping[str, bytes] = _NO_BLOBS) -> LoggedEvent:
         """Put `event` into the log, and the contents it names with it; it is committed some time later, see `flush`.
 
         Never blocks. A content that is stored already costs a look-up, so hand over each one once where you can.
@@ -70,6 +85,9 @@ class Store:
             event: its `seq` follows the session's last one. For a session that exists, call `last_seq` or `events`
                 first.
             blobs: contents by their `content_hash`, written in the same transaction.
+
+        Returns:
+            The event as it is in the log.
 
         Raises:
             ValueError: a gap or a repeat in `seq`, a session that another process writes to, an id that is not
@@ -80,7 +98,7 @@ class Store:
         if self._closed:
             raise ValueError("the store is closed")
         if session_id in self._refused:
-            raise ValueError(f"session {session_id} is written by another process too")
+            raise ValueError(f"session {session_id} is being written by another process")
         expected = self._last.get(session_id, 0) + 1
         if event.seq != expected:
             raise ValueError(f"event {event.seq} of session {session_id} where {expected} is next")
@@ -93,7 +111,9 @@ class Store:
         self._uncommitted += 1
         if not self._gathered:
             self._loop.call_later(_GATHER_SECONDS, self._hand_over)
+        event = replace(event, text=text)
         self._gathered.append(Entry(event, text, blobs))
+        return event
 
     async def flush(self, *, durable: bool = False) -> StoreProblem | None:
         """Wait until everything appended before is committed and published.
@@ -112,6 +132,23 @@ class Store:
         self._hand_over()
         self._writer.put(Flush(durable, done))
         return await done
+
+    @property
+    def problem(self) -> StoreProblem | None:
+        """Why events that were appended are not committed, as far as is known without waiting."""
+        return self._problem
+
+    async def mark_failed(self, turn_id: str) -> None:
+        """Note beside the log that a turn ended as failed, which the log could not take."""
+        await asyncio.to_thread(mark_failed, self._locks, turn_id)
+
+    async def marked_failed(self) -> list[str]:
+        """The turns that were noted so. Whether the log knows their end by now is for the caller to see."""
+        return await asyncio.to_thread(marked_failed, self._locks)
+
+    async def unmark_failed(self, turn_id: str) -> None:
+        """Forget a note that the log has caught up with."""
+        await asyncio.to_thread(unmark_failed, self._locks, turn_id)
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Call `listener` on the event loop with each event after its commit, in order of seq per session.
@@ -160,13 +197,17 @@ class Store:
         """
         return (await self._reader.blobs([digest])).get(digest)
 
-    async def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
+    async def blobs(self, digests: Iterable[str], *, readable: bool = False) -> dict[str, bytes]:
         """The contents that are stored, by content hash; the others are left out.
+
+        Args:
+            digests: Their hashes.
+            readable: Whether those that are damaged are left out, too.
 
         Raises:
             StoreReadError: one is damaged, or the log cannot be read.
         """
-        return await self._reader.blobs(digests)
+        return await self._reader.blobs(digests, readable=readable)
 
     async def sessions(self) -> list[SessionRow]:
         """All sessions, the most recently used first.
@@ -238,6 +279,7 @@ class Store:
         await self._reader.close()
         if not await asyncio.to_thread(self._writer.close, _CLOSE_SECONDS):
             self._problem = unwritable(self._path, f"the last write took more than {_CLOSE_SECONDS} seconds")
+        self._publish_all(math.inf)
         return self._problem if self._uncommitted else None
 
     async def _trimmed(self, session_id: str | None) -> bool:
@@ -269,9 +311,27 @@ class Store:
         if report.problem and not self._problem:
             _log.error("%s", report.problem.message)
         self._problem = report.problem
-        for event in report.committed:
-            for listener in tuple(self._listeners):
-                self._publish(listener, event)
+        self._unpublished += (*report.committed, report)
+        if not self._is_publishing:
+            self._publish_all()
+
+    def _publish_all(self, seconds: float = _PUBLISH_SECONDS) -> None:
+        """Tell the listeners of what is committed; after some time the rest waits until others had their turn."""
+        until = self._loop.time() + seconds
+        self._is_publishing = True
+        while self._unpublished:
+            one = self._unpublished.popleft()
+            if isinstance(one, Report):
+                self._answer(one)
+            else:
+                for listener in tuple(self._listeners):
+                    self._publish(listener, one)
+            if self._unpublished and self._loop.time() >= until:
+                self._loop.call_soon(self._publish_all)
+                return
+        self._is_publishing = False
+
+    def _answer(self, report: Report) -> None:
         if report.trimmed is not None:
             ticket, more = report.trimmed
             if not ticket.done():
@@ -296,6 +356,40 @@ def _refusal(path: Path, refused: Mapping[str, int]) -> StoreProblem | None:
         "locked",
         f"Another process writes to session {names} in {path}. Close it there, or open it again here.",
     )
+
+
+def _open_anew(
+    path: Path, locks: Path, problem: StoreProblem
+) -> tuple[tuple[sqlite3.Connection, sqlite3.Connection] | StoreProblem, str | None]:
+    """Set a damaged log aside and open a new one with what can be read of it; a text says so to the user."""
+    lock = lock_session(locks, "damaged_log")
+    if lock is None:
+        return problem, None
+    try:
+        # Another process may have done it meanwhile.
+        opened = _open(path)
+        if not isinstance(opened, StoreProblem) or opened.reason != "damaged":
+            return opened, None
+        aside = set_aside(path)
+        opened = _open(path)
+        if isinstance(opened, StoreProblem):
+            return opened, None
+        salvaged = salvage(aside, opened[0])
+        for turn_id in salvaged.unended:
+            mark_failed(locks, turn_id)
+    except (sqlite3.Error, OSError) as error:
+        _log.exception("The damaged log %s could not be moved aside", path)
+        return problem_of(error, path), None
+    finally:
+        lock.release()
+    cut_off = f", {salvaged.cut_off} of them incomplete" if salvaged.cut_off else ""
+    sessions = f"{salvaged.sessions} session{'' if salvaged.sessions == 1 else 's'}"
+    notice = (
+        f"the log {path} was damaged. It is kept as {aside}. A new log was started with what could be recovered: "
+        f"{sessions}{cut_off}."
+    )
+    _log.error("%s", notice)
+    return opened, notice
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection] | StoreProblem:

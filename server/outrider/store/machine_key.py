@@ -24,7 +24,7 @@ def machine_key(state_dir: Path) -> bytes:
         key = path.read_bytes()
         if len(key) == BYTES:
             return key
-        log.warning("%s has %d bytes instead of %d, so that it is not used", path, len(key), BYTES)
+        log.warning("%s has %d bytes instead of %d, so it is not used", path, len(key), BYTES)
     except OSError as problem:
         log.warning("%s cannot be used: %s", path, problem.strerror)
     return secrets.token_bytes(BYTES)

@@ -1,4 +1,4 @@
-"""What can be wrong with the store, in words for the person. Nothing here touches a file."""
+"""What can be wrong with the store, in words for the user. Nothing here touches a file."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Literal
 class StoreProblem:
     """Why the log cannot be used. `message` says what is wrong, with which file, and what can be done."""
 
-    reason: Literal["damaged", "newer", "unwritable", "locked"]
+    reason: Literal["damaged", "foreign", "newer", "unwritable", "locked"]
     message: str
 
 
@@ -26,8 +26,17 @@ def damaged(path: Path, detail: object) -> StoreProblem:
     """The file is not what was written."""
     return StoreProblem(
         "damaged",
-        f"The log {path} is damaged ({detail}). It is left as it is: move it and the files beside it "
-        f"({path.name}-wal, {path.name}-shm) away to start with an empty log, or put a copy of it back.",
+        f"The log {path} is damaged ({detail}). Start Outrider again: if the file itself is damaged, it is kept under "
+        "another name, and what can be recovered goes into a new log.",
+    )
+
+
+def foreign(path: Path, detail: object) -> StoreProblem:
+    """The file is a database, but no log that this program can use."""
+    return StoreProblem(
+        "foreign",
+        f"The log {path} cannot be used ({detail}). It was not changed: move it and the files beside it "
+        f"({path.name}-wal, {path.name}-shm) away to start with an empty log.",
     )
 
 
@@ -36,7 +45,7 @@ def newer(path: Path, version: int) -> StoreProblem:
     return StoreProblem(
         "newer",
         f"The log {path} has schema version {version}, written by a newer Outrider. "
-        "It is left as it is: install that version, or set another state folder.",
+        "It was not changed: install that version, or set another state folder.",
     )
 
 
@@ -45,19 +54,20 @@ def unwritable(path: Path, detail: object) -> StoreProblem:
     return StoreProblem(
         "unwritable",
         f"The log {path} cannot be written ({detail}). "
-        "Make room on the disk, check who may write there, or set another state folder.",
+        "Free disk space, check the permissions of the folder, or set another state folder.",
     )
 
 
 def problem_of(error: sqlite3.Error | OSError, path: Path) -> StoreProblem:
     """The problem that `error`, raised for the log at `path`, stands for."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    # A text that is no UTF-8 is found by Python, which gives no code.
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "Could not decode" in str(error):
         return damaged(path, error)
     if is_busy(error):
         return StoreProblem(
             "locked",
-            f"The log {path} is held by another program ({error}). End that program or wait, then try again.",
+            f"The log {path} is locked by another program ({error}). End that program or wait, then try again.",
         )
     return unwritable(path, error)
 

@@ -2,21 +2,132 @@
 
 import asyncio
 import json
+import logging
 import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from outrider.ports.events import LoggedEvent
+from outrider.ports.events import LoggedEvent, from_old_log
 from outrider.store.blobs import read, texts_size
-from outrider.store.listing import SessionRow, list_sessions
 from outrider.store.problem import StoreReadError, damaged, problem_of
-from outrider.store.schema import TURN_BEGINS, storable
+from outrider.store.schema import FILE_NAME, LANDMARKS, TITLES, TURN_BEGINS, is_sound, open_reader, storable
+
+_TITLE_LENGTH = 80
+_LATEST = (
+    "SELECT (SELECT ts FROM events WHERE session_id = ?1 "
+    "AND type NOT IN ('session.restored', 'session.closed', 'workspace.renamed') ORDER BY seq DESC LIMIT 1), "
+    "max(seq) FROM events WHERE session_id = ?1"
+)
+"""Nobody used a session that only followed a file to another path, or that its process opened again or let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as a list shows it."""
+
+    session_id: str
+    started_at: str
+    """`ts` of its first event."""
+    last_at: str
+    """`ts` of its last event that somebody's use brought about: not that it was opened, let go of, or followed a file."""
+    last_seq: int
+    title: str = ""
+    """What a model named it, else the first task, as one line of at most 80 characters; empty before there is one."""
+    turns: int = 0
+    """Turns that were started."""
+    folders: tuple[str, ...] = ()
+    """URIs of the workspace folders it was last opened with."""
+    last_turn_id: str | None = None
+    last_turn_state: str | None = None
+    """`queued`, `running`, `parked`, or the outcome of the turn that was started last."""
+
+
+def list_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
+    """All sessions, the most recently used first. Blocks.
+
+    Raises:
+        sqlite3.Error: the log cannot be read.
+        ValueError: a row is not JSON.
+    """
+    rows: dict[str, SessionRow] = {}
+    landmarks = connection.execute(
+        "SELECT session_id, turn_id, ts, type, data FROM events INDEXED BY landmarks "  # noqa: S608 - a constant
+        f"WHERE {LANDMARKS} ORDER BY session_id, seq"
+    )
+    for session_id, turn_id, ts, type_, text in landmarks:
+        row = rows.get(session_id)
+        if row is None:
+            last_at, last_seq = connection.execute(_LATEST, (session_id,)).fetchone()
+            row = SessionRow(session_id, started_at=ts, last_at=last_at, last_seq=last_seq)
+        rows[session_id] = _fold(row, turn_id, type_, json.loads(text))
+    titles = connection.execute(
+        f"SELECT session_id, data FROM events INDEXED BY titles WHERE {TITLES} ORDER BY session_id, seq"  # noqa: S608 - as above
+    )
+    for session_id, text in titles:
+        if (title := json.loads(text).get("title")) and (row := rows.get(session_id)) is not None:
+            rows[session_id] = replace(row, title=title)
+    return sorted(rows.values(), key=lambda row: (row.last_at, row.session_id), reverse=True)
+
+
+def list_finished(state_dir: Path, folder: str) -> list[SessionRow] | None:
+    """The sessions of a workspace folder, read from the log without a server. Blocks, and changes nothing.
+
+    Args:
+        state_dir: Where the log is.
+        folder: URI of the workspace folder.
+
+    Returns:
+        The sessions, the most recently used first, where the last turn of each has finished. None where only a server can
+        tell: a turn is not finished, the end of one is not in the log, or the log cannot be read as it is.
+    """
+    path = state_dir / FILE_NAME
+    try:
+        if not state_dir.exists():
+            return []
+        if not path.is_file() or not is_sound(path):
+            return None
+        with closing(open_reader(path)) as connection:
+            rows = [row for row in list_sessions(connection) if folder in row.folders]
+    except (sqlite3.Error, ValueError, OSError):
+        return None
+    return None if any(row.last_turn_state in {"queued", "running", "parked"} for row in rows) else rows
+
+
+def _fold(row: SessionRow, turn_id: str | None, type_: str, data: dict[str, Any]) -> SessionRow:
+    match type_:
+        case "session.started" | "session.restored":
+            return replace(row, folders=tuple(data.get("folders", ())))
+        case "turn.queued":
+            row = replace(row, title=row.title or _title(data))
+            return row if row.turns else replace(row, last_turn_id=turn_id, last_turn_state="queued")
+        case "turn.started":
+            return replace(
+                row,
+                title=row.title or _title(data),
+                turns=row.turns + 1,
+                last_turn_id=turn_id,
+                last_turn_state="running",
+            )
+        case "turn.parked" | "turn.resumed" | "turn.finished" if turn_id == row.last_turn_id:
+            states = {"turn.parked": "parked", "turn.resumed": "running"}
+            return replace(row, last_turn_state=states.get(type_) or data.get("outcome"))
+        case _:
+            return row
+
+
+def _title(data: dict[str, Any]) -> str:
+    line = " ".join(str(data.get("prompt", "")).split())
+    return line if len(line) <= _TITLE_LENGTH else f"{line[: _TITLE_LENGTH - 1]}…"
+
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 _MOST_RECENT = 4
 _RECENT_BYTES = 2 * 1024**2
 
@@ -44,10 +155,10 @@ class Reader:
             return [], 0
         return await self._read(lambda: self._events(session_id, max(from_seq, 1), limit))
 
-    async def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
-        """The contents that are stored, by content hash; the others are left out."""
+    async def blobs(self, digests: Iterable[str], *, readable: bool = False) -> dict[str, bytes]:
+        """The contents that are stored, by content hash; the others are left out, also damaged ones if `readable`."""
         wanted = [digest for digest in dict.fromkeys(digests) if storable(digest)]
-        return await self._read(lambda: self._blobs(wanted)) if wanted else {}
+        return await self._read(lambda: self._blobs(wanted, readable=readable)) if wanted else {}
 
     async def sessions(self) -> list[SessionRow]:
         """All sessions, the most recently used first."""
@@ -103,15 +214,28 @@ class Reader:
             raise ValueError(f"events are missing in session {session_id}")
         loads = json.loads
         events = [
-            LoggedEvent(seq, ts, session_id, turn_id, type_, loads(data))
+            from_old_log(seq, ts, session_id, turn_id, type_, loads(data))
             for seq, ts, turn_id, type_, data in rows
         ]
         return events, last
 
-    def _blobs(self, digests: list[str]) -> dict[str, bytes]:
+    def _all_or_readable(self, digests: list[str]) -> dict[str, bytes]:
+        """All of these contents, or each that is not damaged."""
+        try:
+            return read(self._connection, digests, self._recent)
+        except (sqlite3.DatabaseError, ValueError, TypeError, zlib.error) as error:
+            if len(digests) == 1:
+                _log.warning("A content of %s cannot be read: %s", self._path, error)
+                return {}
+        middle = len(digests) // 2
+        return self._all_or_readable(digests[:middle]) | self._all_or_readable(digests[middle:])
+
+    def _blobs(self, digests: list[str], *, readable: bool) -> dict[str, bytes]:
         self._connection.execute("BEGIN")  # a text and those it is a change of belong to one log
         try:
-            found = read(self._connection, digests, self._recent)
+            found = (
+                self._all_or_readable(digests) if readable else read(self._connection, digests, self._recent)
+            )
         finally:
             self._connection.execute("COMMIT")
         for digest in digests[-_MOST_RECENT:]:

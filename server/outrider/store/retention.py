@@ -11,9 +11,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from outrider.ports.clock import Clock
-from outrider.store.listing import SessionRow
 from outrider.store.log import Store
 from outrider.store.problem import StoreReadError
+from outrider.store.reader import SessionRow
 from outrider_protocol.settings import StoreSettings
 
 MOST_PIECES = 500
@@ -38,7 +38,7 @@ class Retention:
             store: The log.
             clock: The time that it has.
             limits: How much is kept, and for how long.
-            tell: Tells the person, once, that there was too much.
+            tell: Tells the user, once, that there was too much.
         """
         self._store = store
         self._clock = clock
@@ -61,7 +61,7 @@ class Retention:
                     self._told = True
                     self._tell(_too_much(went, self._limits))
             except StoreReadError as problem:
-                _log.warning("Old texts cannot be given up: %s", problem)
+                _log.warning("Could not delete old texts: %s", problem)
             await self._clock.sleep(PAUSE_SECONDS)
 
 
@@ -109,8 +109,8 @@ async def give_up_old_texts(
 def _too_much(went: list[str], limits: StoreSettings) -> str:
     count = "one session" if len(went) == 1 else f"{len(went)} sessions"
     return (
-        f"The texts of changed files reached {limits.max_bytes:,} bytes, which store.maxBytes allows. Those of "
-        f"{count} that were not used for longest are not kept any more, so their changes cannot be taken back: "
+        f"The stored texts of changed files reached the limit of {limits.max_bytes:,} bytes (store.maxBytes). "
+        f"Those of {count}, the least recently used, were deleted, so their changes can no longer be undone: "
         f"{', '.join(went[:_MOST_NAMED])}{' and more' if len(went) > _MOST_NAMED else ''}."
     )
 

@@ -2,9 +2,10 @@
 
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
-from outrider.store.problem import StoreProblem, damaged, is_busy, newer, problem_of, unwritable
+from outrider.store.problem import StoreProblem, damaged, foreign, is_busy, newer, problem_of, unwritable
 
 SCHEMA_VERSION = 2
 FILE_NAME = f"outrider-{SCHEMA_VERSION}.sqlite3"
@@ -61,12 +62,13 @@ PRAGMA user_version = {SCHEMA_VERSION};
 def open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
     """Open the log at `path` for writing, created if it is not there. Blocks; any thread may use the result.
 
-    Several processes may create it at the same time: who comes too late waits, up to `BUSY_SECONDS`.
+    The whole file is checked first, some 0.7 ms for a megabyte: nothing is ever written into a damaged one. Several processes
+    may create it at the same time: who comes too late waits, up to `BUSY_SECONDS`.
     """
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            return _create_file(path) or _inspect(path) or _open_writer(path)
+            return _create_file(path) or _inspect(path) or _check(path) or _open_writer(path)
         except (sqlite3.Error, OSError) as error:
             # The switch to WAL fails at once while another process does the same, whatever the busy time-out.
             if not is_busy(error) or time.monotonic() > deadline:
@@ -81,6 +83,16 @@ def open_reader(path: Path) -> sqlite3.Connection:
         sqlite3.Error: the file cannot be opened.
     """
     return _connect(path, "ro")
+
+
+def is_sound(path: Path) -> bool:
+    """Whether the log at `path` is one of this version and not damaged; the whole file is checked. Blocks.
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+        OSError: it cannot be looked at.
+    """
+    return (_inspect(path) or _check(path)) is None
 
 
 def storable(text: str) -> bool:
@@ -137,10 +149,19 @@ def _inspect(path: Path) -> StoreProblem | None:
     if application == 0 and version == 0 and tables == 0:
         return None
     if application != _APPLICATION_ID:
-        return damaged(path, "it is not a log of Outrider")
+        return foreign(path, "it is not a log of Outrider")
     if version > SCHEMA_VERSION:
         return newer(path, version)
-    return None if version == SCHEMA_VERSION else damaged(path, f"schema version {version}")
+    return None if version == SCHEMA_VERSION else foreign(path, f"schema version {version}")
+
+
+def _check(path: Path) -> StoreProblem | None:
+    """Look for damaged pages, on a connection that cannot write."""
+    if path.stat().st_size == 0:
+        return None
+    with closing(_connect(path, "ro")) as connection:
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    return None if found == "ok" else damaged(path, found)
 
 
 def _identity(connection: sqlite3.Connection) -> tuple[int, int, int]:

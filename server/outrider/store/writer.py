@@ -177,7 +177,7 @@ class Writer:
                     connection.execute("ROLLBACK")
                 raise
         except (sqlite3.Error, OSError) as error:
-            _log.warning("Old texts of %s cannot be given up: %s", self._path, error)
+            _log.warning("Could not delete old texts of %s: %s", self._path, error)
             return False
         self._commits += 1
         return done == _TEXTS_OF_A_TRIM
@@ -193,7 +193,7 @@ class Writer:
             except (sqlite3.Error, OSError) as error:
                 report.problem = problem_of(error, self._path)
             except Exception as error:  # noqa: BLE001 - a dead writer would leave every flush waiting for ever
-                _log.exception("The log %s met an error it does not know", self._path)
+                _log.exception("The log %s could not be used: unexpected error", self._path)
                 report.problem = unwritable(self._path, repr(error))
             else:
                 report.committed = [entry.event for entry in self._pending]

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from outrider.ports.events import LoggedEvent
+from outrider.ports.events import Logged, LoggedEvent, messages_of
 from outrider.ports.model import Message, ToolSpec
 from outrider.store.reader import Reader
 from outrider.store.schema import FILE_NAME, open_reader
+from outrider_protocol import logged
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ async def read_events(state_dir: Path, session_id: str) -> list[LoggedEvent]:
     Raises:
         StoreReadError: The log is damaged or cannot be read.
     """
-    return (await _read(state_dir, session_id, contents_of=()))[0]
+    return (await _read(state_dir, session_id, with_requests=False))[0]
 
 
 async def read_invocations(state_dir: Path, session_id: str) -> list[Invocation]:
@@ -68,12 +69,16 @@ async def read_invocations(state_dir: Path, session_id: str) -> list[Invocation]
         StoreReadError: The log is damaged or cannot be read.
         LookupError: The log names a content that it does not have.
     """
-    events, contents = await _read(state_dir, session_id, contents_of=("model.requested",))
-    return [_rebuilt(event, contents) for event in events if event.type == "model.requested"]
+    events, contents = await _read(state_dir, session_id, with_requests=True)
+    return [
+        _rebuilt(event, messages_of(event, lambda seq: events[seq - 1]), contents)
+        for event in events
+        if event.type == "model.requested"
+    ]
 
 
 async def _read(
-    state_dir: Path, session_id: str, *, contents_of: Sequence[str]
+    state_dir: Path, session_id: str, *, with_requests: bool
 ) -> tuple[list[LoggedEvent], dict[str, bytes]]:
     path = state_dir / FILE_NAME
     if not await asyncio.to_thread(path.exists):
@@ -84,15 +89,17 @@ async def _read(
         digests = [
             digest
             for event in events
-            if event.type in contents_of
-            for digest in (*event.data["messages"], event.data["toolsHash"])
+            if with_requests and event.type == "model.requested"
+            for digest in (*messages_of(event, lambda seq: events[seq - 1]), event.data["toolsHash"])
         ]
         return events, await reader.blobs(digests)
     finally:
         await reader.close()
 
 
-def _rebuilt(event: LoggedEvent, contents: Mapping[str, bytes]) -> Invocation:
+def _rebuilt(
+    event: Logged[logged.ModelRequested], digests: Sequence[str], contents: Mapping[str, bytes]
+) -> Invocation:
     data = event.data
 
     def content(digest: str) -> bytes:
@@ -104,7 +111,7 @@ def _rebuilt(event: LoggedEvent, contents: Mapping[str, bytes]) -> Invocation:
     return Invocation(
         purpose=data["purpose"],
         mode="stream",
-        messages=tuple(Message.decode(content(digest)) for digest in data["messages"]),
+        messages=tuple(Message.decode(content(digest)) for digest in digests),
         tools=tuple(ToolSpec(tool["name"], tool["description"], tool["schema"]) for tool in listed),
         temperature=data.get("temperature"),
         max_tokens=data.get("maxTokens"),

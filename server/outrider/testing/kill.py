@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from outrider.store.locks import LOCKS, marked_failed, unmark_failed
 from outrider.store.log import Store
 from outrider.store.schema import FILE_NAME, open_reader
 from outrider.testing.editor.connections import Connection, Stdio
@@ -47,8 +48,13 @@ async def kill(connection: Connection, state_dir: Path) -> None:
         _copy(log, kept)
         pen.execute("DROP TABLE events")
         pen.execute("COMMIT")
+    locks = state_dir / LOCKS
+    noted = marked_failed(locks)
     with _in_silence(log):
         await connection.close()
+    # A killed server notes no failure of a log that was taken from it.
+    for turn_id in set(marked_failed(locks)).difference(noted):
+        unmark_failed(locks, turn_id)
     for name in (f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"):
         (state_dir / name).unlink(missing_ok=True)
     kept.replace(log)

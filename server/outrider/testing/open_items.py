@@ -1,4 +1,4 @@
-"""The person of a scenario: functions of a test that decide approvals and answer questions of the model.
+"""The user of a scenario: functions of a test that decide approvals and answer questions of the model.
 
 What they say goes into the editor's dialog where there is one, as the profile handles it, and else through the command
 `outrider.answer`, as a code action would. What a dialog has swallowed is never said a second time.
@@ -16,15 +16,16 @@ from outrider.testing.editor.fake_editor import FakeEditor
 
 Object = dict[str, Any]
 
-_YES: Final = (names.ALLOW_ONCE, names.SAVE_AND_CONTINUE)
-_NO: Final = (names.REJECT, names.SAVE_CANCEL)
+_YES: Final = (names.ALLOW_ONCE, names.SAVE_AND_CONTINUE, names.PUT_BACK)
+_NO: Final = (names.REJECT, names.SAVE_CANCEL, names.KEEP)
 _DECISIONS: Final = {
     names.ALLOW_ONCE: "allow_once",
     names.RUN_OUTSIDE: "allow_once",
     names.ALLOW_SESSION: "allow_session",
     names.ALWAYS_ALLOW: "allow_always",
-    names.CHOOSE: "choose",
     names.REJECT: "reject",
+    names.PUT_BACK: "put_back",
+    names.KEEP: "keep",
 }
 _ASKS: Final = frozenset({"approval.requested", "question.asked", "tool.asked"})
 _ENDS: Final = frozenset({"approval.resolved", "question.answered", "tool.answered"})
@@ -50,7 +51,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """What waits for the person's answer."""
+    """What waits for the user's answer."""
 
     kind: Literal["approval", "question", "dialog", "tool"]
     """`question`: one of the model; `dialog`: one of the server itself, such as whether to save before a command;
@@ -62,7 +63,7 @@ class OpenItem:
     options: tuple[str, ...]
     """The titles that answer it."""
     editor: FakeEditor = field(repr=False)
-    """The editor it is asked in: there the person can type while the question is open."""
+    """The editor it is asked in: there the user can type while the question is open."""
     id: str | None = None
     """For `outrider.answer`; None for a dialog that is no open item of a session."""
     allow_free_form: bool = False
@@ -76,7 +77,7 @@ class OpenItem:
 
 
 Decision = bool | str | Reject | Review | None
-"""True is `Allow once` (or the yes of a dialog), False is `Reject`, a text is a title; None leaves it open."""
+"""True is `Allow once` (or the yes of a dialog, or `Put back`), False is `Reject` (or `Keep`), a text is a title; None leaves it open."""
 OnConfirmation = Callable[[OpenItem], Decision | Awaitable[Decision]]
 OnUserQuestion = Callable[[OpenItem], str | Awaitable[str | None] | None]
 
@@ -202,7 +203,7 @@ class Decider:
         editor.answers = self._asked
 
     async def settle(self, waiting: Sequence[Object]) -> bool:
-        """Answer the open items of a parked turn, as far as they are this person's to answer.
+        """Answer the open items of a parked turn, as far as they are this user's to answer.
 
         Args:
             waiting: The key `open` of `outrider.wait`.

@@ -40,7 +40,7 @@ def outrider_workspace(tmp_path: Path) -> Callable[..., Path]:
     """Makes workspaces out of texts by their path, and gives the folder; a second one needs another `name`."""
 
     def make(files: Mapping[str, str], name: str = "workspace") -> Path:
-        from outrider.testing.folder import fill
+        from outrider.testing.scenario_folder import fill
 
         fill(tmp_path / name, files)
         return tmp_path / name

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from outrider.testing.editor.answers import Answers, ToolAnswers
+from outrider.testing.editor.answers import Answers, Dismiss, Late, Never, ToolAnswers
 from outrider.testing.editor.profiles import PROFILES, Profile
 from outrider.testing.editor.wire_client import WAIT_SECONDS
 from outrider.testing.open_items import OnConfirmation, OnUserQuestion
 from outrider.testing.scenario import CONNECTIONS
 from outrider.testing.scenario_run import Mode, ScenarioRun, Setup
 from outrider.testing.script import Call, ScriptedModel, Turn
+
+HELD_SECONDS: Final = 0.2
+"""`limits.askSeconds` in an editor that never says that a question was closed: after it the turn parks."""
 
 
 def run_scenario(
@@ -27,7 +30,7 @@ def run_scenario(
     profile: Profile | str = "stock",
     connection: Literal["in-process", "stdio"] = "in-process",
     mode: Mode = "agent",
-    open: Sequence[str] = (),  # noqa: A002 - as the person says it
+    open: Sequence[str] = (),  # noqa: A002 - as the user says it
     context: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
     configuration: Mapping[str, Any] | None = None,
@@ -58,7 +61,7 @@ def run_scenario(
         connection: Whether the server runs in this process or as a child process over its standard streams.
         mode: `agent`, or `plan` and `explore`, which change nothing.
         open: Documents that are open before the task is given.
-        context: What the person is looking at, as in `outrider.run`.
+        context: What the user is looking at, as in `outrider.run`.
         limits: Limits of the turn, as in `outrider.run`.
         configuration: The section `outrider` of the editor's configuration.
         keep_in: An empty folder for the script, the log and the temporary workspace, which then stay; absent, they
@@ -67,7 +70,7 @@ def run_scenario(
         allow_exhausted: Whether the script may run out.
         allow_ignored: Whether the server may find something wrong in `settings` or `tools` and go on without it.
         allow_left_over: Whether answers of the script, of `answers` or of `tool_answers` may be left over.
-        seconds: Real seconds that a turn may take.
+        seconds: Real seconds that a turn may take, and each command; not what the server imports until its first answer.
 
     Raises:
         ValueError: The script, the profile, the connection, the workspace or a document is none.
@@ -92,7 +95,7 @@ def run_scenario(
         raise ValueError("a scenario is told by its events: leave the setting `events` as it is")
     setup = Setup(
         script=script if isinstance(script, ScriptedModel) else ScriptedModel(script),
-        settings=given,
+        settings=_with_patience(given, editor),
         workspace=dict(workspace or {}) if isinstance(workspace, Mapping | None) else Path(workspace),
         on_confirmation=on_confirmation,
         on_user_question=on_user_question,
@@ -104,7 +107,7 @@ def run_scenario(
         open=tuple(open),
         configuration=configuration,
         keep_in=keep_in,
-        allow_exhausted=allow_exhausted,
+        allowed_reasons=frozenset({"script_exhausted"} if allow_exhausted else ()),
         allow_ignored=allow_ignored,
         allow_left_over=allow_left_over,
         seconds=seconds,
@@ -118,3 +121,11 @@ def run_explore_scenario(
 ) -> ScenarioRun:
     """Ask a question about the workspace (`outrider.explore`); `how` is as in `run_scenario`."""
     return run_scenario(prompt, script, mode="explore", **how)
+
+
+def _with_patience(settings: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
+    """The settings, with the limit without which a question that nobody answers would hold a test for minutes."""
+    closes = profile.dismissal if profile.forced_answer in (None, Dismiss()) else profile.forced_answer
+    if not isinstance(closes, Never | Late):
+        return settings
+    return {**settings, "limits": {"askSeconds": HELD_SECONDS, **(settings.get("limits") or {})}}

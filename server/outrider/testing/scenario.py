@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from outrider.lsp.outgoing import Outgoing
+from outrider.lsp.transport.framing import Outgoing
 from outrider.ports.clock import Clock
 from outrider.ports.outside import Outside
 from outrider.testing.editor.answers import Answers, ToolAnswers
@@ -104,7 +104,7 @@ async def start_session(
         model: As `scripted` gives it.
         settings: Changes of the `initializationOptions`; a key with None is left out.
         connection: How the server is reached: in this process, in a child process, or as a test made it.
-        answers: What the person says to questions.
+        answers: What the user says to questions.
         tools: The tools that the editor registers, as they stand on the wire; `client_tool` makes one.
         tool_answers: What they give; None: the editor knows no `outrider/tool`.
         folders: The workspace folders; absent means `workspace` alone.

@@ -1,4 +1,4 @@
-"""A scenario as a call: a task, a script, and all that came of it.
+"""The player of scenarios: a task, a script, and what came of it. Scenario files are played by it too (`scenario_files/`).
 
     run = await run_scenario("Correct the price.", [call("edit_file", …), say("Done.")], workspace={…})
 
@@ -10,20 +10,18 @@ there to be asserted.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, cast
 
 import outrider_protocol as names
-from outrider.agent.state import SessionState
+from outrider.agent.state.state import SessionState
 from outrider.ports.events import LoggedEvent
+from outrider.testing.diffs import counted
 from outrider.testing.editor.answers import (
     Answer,
-    Dismiss,
-    Late,
-    Never,
     Question,
     ToolAnswer,
     ToolCall,
@@ -32,9 +30,7 @@ from outrider.testing.editor.answers import (
 from outrider.testing.editor.connections import Stdio
 from outrider.testing.editor.fake_editor import EditRequest, FakeEditor, Said
 from outrider.testing.editor.profiles import Profile
-from outrider.testing.editor.wire_client import TookTooLongError, Traffic
-from outrider.testing.failures import counted
-from outrider.testing.folder import fill, texts_in
+from outrider.testing.editor.wire_client import RpcError, TookTooLongError, Traffic
 from outrider.testing.invocations import Invocation, read_events, read_invocations
 from outrider.testing.kill import kill as end_suddenly
 from outrider.testing.open_items import (
@@ -49,6 +45,7 @@ from outrider.testing.open_items import (
     open_item,
 )
 from outrider.testing.scenario import connect, options, scripted
+from outrider.testing.scenario_folder import fill, texts_in
 from outrider.testing.script import SCRIPT_REASONS, ScriptedModel
 from outrider_protocol.events import EVENT_TYPES
 
@@ -56,31 +53,31 @@ Object = dict[str, Any]
 T = TypeVar("T")
 Mode = Literal["agent", "plan", "explore"]
 
-HELD_SECONDS: Final = 0.2
-"""`limits.askSeconds` in an editor that never says that a question was closed: after it the turn parks."""
+_ASKING: Final = ("approval.requested", "question.asked")
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a scenario is played; the arguments of `run_scenario`."""
+    """How a scenario is played: what `run_scenario` takes, and what a scenario file says."""
 
     script: ScriptedModel
     settings: Mapping[str, Any]
     workspace: Path | Mapping[str, str]
-    on_confirmation: OnConfirmation | None
-    on_user_question: OnUserQuestion | None
-    answers: list[Answer] | Callable[[Question], Answer] | None
-    tools: tuple[Mapping[str, Any], ...]
-    tool_answers: list[ToolAnswer] | Callable[[ToolCall], ToolAnswer] | None
     profile: Profile
     connection: Literal["in-process", "stdio"]
-    open: tuple[str, ...]
-    configuration: Mapping[str, Any] | None
-    keep_in: Path | None
-    allow_exhausted: bool
-    allow_ignored: bool
-    allow_left_over: bool
     seconds: float
+    on_confirmation: OnConfirmation | None = None
+    on_user_question: OnUserQuestion | None = None
+    answers: list[Answer] | Callable[[Question], Answer] | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_answers: list[ToolAnswer] | Callable[[ToolCall], ToolAnswer] | None = None
+    open: tuple[str, ...] = ()
+    configuration: Mapping[str, Any] | None = None
+    keep_in: Path | None = None
+    allowed_reasons: frozenset[str] = frozenset()
+    """Reasons for which a turn may fail although they mean that the script does not fit."""
+    allow_ignored: bool = False
+    allow_left_over: bool = False
 
 
 class ScenarioRun:
@@ -89,8 +86,16 @@ class ScenarioRun:
     Awaiting it plays the first turn and closes it; `async with` closes it at the end of the block.
     """
 
-    def __init__(self, setup: Setup, prompt: str, first: Mapping[str, Any]) -> None:
-        """A scenario that has not begun; `run_scenario` makes it."""
+    def __init__(
+        self, setup: Setup, prompt: str | None = None, first: Mapping[str, Any] | None = None
+    ) -> None:
+        """A scenario that has not begun.
+
+        Args:
+            setup: How it is played.
+            prompt: The first task; absent, it begins without one.
+            first: How the first task is given, as `go_on` takes it.
+        """
         self.model = setup.script
         """The script."""
         self.session_id: str | None = None
@@ -98,22 +103,28 @@ class ScenarioRun:
         """The last turn."""
         self.invocations: list[Invocation] = []
         """What the model was asked."""
+        self.logs: dict[str, list[LoggedEvent]] = {}
+        """The log of each session, in the order in which they began."""
         self.violations: list[str] = []
         """Rules of LSP and of the wire contract that the server broke; `close` raises them."""
         self._setup = setup
         self._prompt = prompt
-        self._first = first
+        self._first = dict(first or {})
         self._result: Object | None = None
         self._editor: FakeEditor | None = None
-        self._person: Decider | None = None
+        self._user: Decider | None = None
         self._stdio: Stdio | None = None
         self._beside = Path()
         """Names the script, the log and the home: they lie beside it."""
         self._root = Path()
         self._temporary: Path | None = None
         self._files: dict[str, str] | None = None
-        self._log: list[LoggedEvent] = []
         self._closed = False
+        self._serving = asyncio.Event()
+        """Clear while the server is restarted."""
+        self._serving.set()
+        self.killed = False
+        """Whether a server was killed, so that the editor may have missed events."""
         self._told: list[str] = []
 
     # --- beginning and end -----------------------------------------------------------------------------------
@@ -126,7 +137,7 @@ class ScenarioRun:
         """Begin, with the first turn."""
         __tracebackhide__ = True
         try:
-            await self._begin()
+            await self.begin()
         except BaseException as problem:
             await self._end(problem)
             raise
@@ -148,53 +159,59 @@ class ScenarioRun:
         if self._closed:
             return
         self._closed = True
-        problems: list[str] = []
         try:
-            if self._person is not None:
-                await self._person.leave()
-            if self._editor is not None:
-                await self._editor.shut_down()
-                if self.violations:
-                    problems.append("the server broke rules:\n  " + "\n  ".join(self.violations))
-                await self._look()
-                problems += self._left_over()
-                if problems:
-                    problems.append(self._what_went_before())
-                problems = [*self._causes(), *problems]
+            await self.shut_down()
+            await self.look()
         finally:
             if self._temporary is not None:
                 self._files = await asyncio.to_thread(texts_in, self._root)
                 await asyncio.to_thread(shutil.rmtree, self._temporary, ignore_errors=True)
+        if self._editor is None:
+            return
+        problems: list[str] = []
+        if self.violations:
+            problems.append("the server broke rules:\n  " + "\n  ".join(self.violations))
+        problems += self._left_over()
         if problems:
+            problems.append(self._what_went_before())
+        if problems := [*self._causes(), *problems]:
             raise AssertionError("\n".join(problems))
 
-    async def _whole(self) -> Self:
-        __tracebackhide__ = True
-        if not self._first["wait"]:
-            raise ValueError("`wait=False` needs `async with`: what is awaited is a whole turn")
-        async with self:
-            pass
-        return self
-
-    async def _begin(self) -> None:
+    async def begin(self) -> None:
+        """Start the server and the editor, and give the first task if there is one."""
         __tracebackhide__ = True
         if self._editor is not None:
             raise RuntimeError("the scenario has begun already")
         setup = self._setup
         await asyncio.to_thread(self._make_folders)
         model = await asyncio.to_thread(scripted, self._beside, **setup.script.data)
-        settings = _with_patience(setup.settings, setup.profile)
-        if setup.tools:
-            settings = {**settings, "tools": list(setup.tools)}
+        settings = {**setup.settings, "tools": list(setup.tools)} if setup.tools else setup.settings
         given = options(self._beside, model, settings)
         editor = FakeEditor(setup.profile, self._root, options=given, configuration=setup.configuration)
         editor.tool_answers = setup.tool_answers
+        editor.seconds = setup.seconds
         self.violations = editor.watch.violations
         self._editor = editor
         await self._connect()
         for path in setup.open:
             editor.open(path)
-        await self.go_on(self._prompt, **self._first)
+        if self._prompt is not None:
+            await self.go_on(self._prompt, **self._first)
+
+    async def shut_down(self) -> None:
+        """End the server; the records stay as they are."""
+        if self._user is not None:
+            await self._user.leave()
+        if self._editor is not None:
+            await self._editor.shut_down()
+
+    async def _whole(self) -> Self:
+        __tracebackhide__ = True
+        if not self._first.get("wait", True):
+            raise ValueError("`wait=False` needs `async with`: what is awaited is a whole turn")
+        async with self:
+            pass
+        return self
 
     async def _end(self, problem: BaseException | None) -> None:
         __tracebackhide__ = True
@@ -218,7 +235,7 @@ class ScenarioRun:
         if isinstance(workspace, Path):
             self._root = workspace.resolve()
             if not self._root.is_dir():
-                raise ValueError(f"the workspace {workspace} is no folder")
+                raise ValueError(f"the workspace {workspace} is not a folder")
         else:
             self._root = base / "workspace"
             fill(self._root, workspace)
@@ -234,7 +251,7 @@ class ScenarioRun:
         if setup.answers is not None:
             editor.answers = setup.answers
         else:
-            self._person = Decider(editor, setup.on_confirmation, setup.on_user_question)
+            self._user = Decider(editor, setup.on_confirmation, setup.on_user_question)
         await (editor.start(connection) if not editor.messages else editor.reconnect(connection))
 
     # --- turns -----------------------------------------------------------------------------------------------
@@ -244,8 +261,10 @@ class ScenarioRun:
         prompt: str,
         *,
         mode: Mode = "agent",
+        model: str | None = None,
         context: Mapping[str, Any] | None = None,
         limits: Mapping[str, Any] | None = None,
+        new_session: bool = False,
         wait: bool = True,
     ) -> Self:
         """Give the session its next task.
@@ -253,24 +272,32 @@ class ScenarioRun:
         Args:
             prompt: The task.
             mode: As in `run_scenario`, and so are `context` and `limits`.
-            context: What the person is looking at.
+            model: Another model for the turn.
+            context: What the user is looking at.
             limits: Limits of the turn.
+            new_session: Whether a new session begins with it.
             wait: Whether this returns when the turn has ended or needs an answer, or at once.
 
         Raises:
             AssertionError: The script ran out or expected another request; or it took too long.
         """
         __tracebackhide__ = True
-        params: Object = {"prompt": prompt}
-        given = {"sessionId": self.session_id, "context": context, "limits": limits}
+        params: Object = {"prompt": prompt} if mode == "explore" else {"prompt": prompt, "mode": mode}
+        session_id = None if new_session else self.session_id
+        given = {"sessionId": session_id, "model": model, "limits": limits, "context": context}
         params |= {key: value for key, value in given.items() if value is not None}
-        if mode != "explore":
-            params["mode"] = mode
-        started = await self._command(names.EXPLORE if mode == "explore" else names.RUN, params)
-        self.session_id, self.turn_id = started["sessionId"], started["turnId"]
-        self.editor.session_id, self.editor.turn_id = started["sessionId"], started["turnId"]
-        self._result = {"outcome": "running"}
+        self.adopt(await self.command(names.EXPLORE if mode == "explore" else names.RUN, params))
         return await self.wait() if wait else self
+
+    def adopt(self, result: Any) -> None:
+        """Go on with the turn that a command or a code action began, if its result names one."""
+        begun = cast("Object", result) if isinstance(result, dict) else Object()
+        if "sessionId" not in begun or "turnId" not in begun or "state" in begun:
+            return
+        self.session_id, self.turn_id = begun["sessionId"], begun["turnId"]
+        self.editor.session_id, self.editor.turn_id = begun["sessionId"], begun["turnId"]
+        self.logs.setdefault(begun["sessionId"], [])
+        self._result = {"outcome": "running"}
 
     async def wait(self) -> Self:
         """Wait until the turn has ended or needs an answer that nobody gives.
@@ -280,26 +307,49 @@ class ScenarioRun:
         """
         __tracebackhide__ = True
         while True:
+            connection = self.editor.connection
             turn = self.editor.wait_turn(self.turn_id, seconds=self._setup.seconds)
             try:
-                self._result = await self._unless_the_person_fails(turn)
+                self._result = await self._unless_the_user_fails(turn)
             except TookTooLongError as problem:
                 raise AssertionError(f"{self._waits_for()}{problem}") from None
-            if self._result.get("outcome") != "needs_input" or self._person is None:
+            except (ConnectionError, RpcError):
+                # A restart while a question is open takes this server away; the turn goes on with the next one.
+                if self._serving.is_set() and connection is self.editor.connection:
+                    raise
+                async with asyncio.timeout(self._setup.seconds):
+                    await self._serving.wait()
+                continue
+            if self._result.get("outcome") != "needs_input" or self._user is None:
                 break
-            if not await self._unless_the_person_fails(self._person.settle(self._result["open"])):
+            if not await self._unless_the_user_fails(self._user.settle(self._result["open"])):
                 break
-        await self._look()
+        await self.look()
         if causes := self._causes():
             raise AssertionError("\n".join(causes))
-        expected = self._setup.allow_exhausted and self.reason == "script_exhausted"
-        if self.reason in SCRIPT_REASONS and not expected:
+        if self.reason in SCRIPT_REASONS - self._setup.allowed_reasons:
             hint = "; add an answer, or allow_exhausted=True" if self.reason == "script_exhausted" else ""
             raise AssertionError(f"{self.reason}: {self.response}{hint}\n{self._what_went_before()}")
         return self
 
-    async def until(self, event_type: str, *, count: int = 1) -> Object:
-        """Wait for the `count`-th event of a type in this turn, and give it.
+    async def until(
+        self,
+        event_type: str,
+        *,
+        count: int = 1,
+        fits: Callable[[Object], bool] | None = None,
+        any_turn: bool = False,
+    ) -> Object:
+        """Wait for the `count`-th event of a type, and for the question that it puts on the screen.
+
+        Args:
+            event_type: Such as `tool.started`.
+            count: Which one, from 1.
+            fits: Says by the data of an event whether it counts; absent, each one does.
+            any_turn: Whether the events of other turns than the last one count too.
+
+        Returns:
+            The event.
 
         Raises:
             ValueError: There is no such type of event.
@@ -310,8 +360,34 @@ class ScenarioRun:
             close = get_close_matches(event_type, EVENT_TYPES, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"there is no event {event_type!r}{hint}")
-        event = self.editor.event(event_type, count=count, turn_id=self.turn_id, seconds=self._setup.seconds)
-        return await self._unless_the_person_fails(event)
+        editor, turn_id, what = self.editor, self.turn_id or "", f"{event_type} number {count}"
+
+        def found() -> Object | None:
+            events = editor.events_of(event_type, turn_id=None if any_turn else turn_id)
+            fitting = [event for event in events if fits is None or fits(event["data"])]
+            if len(fitting) >= count:
+                return fitting[count - 1]
+            if came := editor.came_of(turn_id, event_type):
+                raise AssertionError(f"no {what}: {came}")
+            return None
+
+        seconds = self._setup.seconds
+        event = await self._unless_the_user_fails(editor.wait_for(found, what, seconds=seconds))
+        if event_type in _ASKING and editor.profile.can_ask:
+            # The event is sent before the question: what a test does next must not depend on which one is faster.
+            shown = editor.wait_for(lambda: self._is_shown(event), f"question of {what}", seconds=seconds)
+            await self._unless_the_user_fails(shown)
+        return event
+
+    def _is_shown(self, event: Object) -> bool:
+        """Whether the question of an event is on the screen, or needs no answer any more."""
+        text = event["data"].get("title") or event["data"].get("question") or ""
+        later = [known for known in self.editor.events if known["seq"] > event["seq"]]
+        return (
+            any(text in question.message or not question.answered for question in self.editor.questions)
+            or any(known["data"].get("id") == event["data"]["id"] for known in later)
+            or any(known["type"] in ("turn.parked", "turn.finished") for known in later)
+        )
 
     async def answer(
         self, said: bool | str | Reject | Review | Wrong, *, item: OpenItem | None = None
@@ -330,18 +406,31 @@ class ScenarioRun:
             if not self.open:
                 raise AssertionError(f"nothing waits for an answer: the turn is {self.outcome}")
             item = self.open[0]
-        await self._command(names.ANSWER, answer_params(item, said))
+        await self.command(names.ANSWER, answer_params(item, said))
         return await self.wait()
+
+    async def command(self, name: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Run a command of the server, such as `outrider.status`, and give its result.
+
+        Raises:
+            RpcError: The server refused it.
+        """
+        __tracebackhide__ = True
+        if self._closed:
+            raise RuntimeError(
+                "the scenario is closed: use `async with run_scenario(…) as run:` to go on with it"
+            )
+        return await self._unless_the_user_fails(self.editor.command(name, params))
 
     async def steer(self, text: str) -> str:
         """Say something to the running turn; gives the id of the text."""
-        return (await self._command(names.STEER, {"sessionId": self.session_id, "text": text}))["pendingId"]
+        return (await self.command(names.STEER, {"sessionId": self.session_id, "text": text}))["pendingId"]
 
     async def cancel(self, reason: str | None = None) -> Self:
         """End the turn."""
         __tracebackhide__ = True
         params = {"turnId": self.turn_id} if reason is None else {"turnId": self.turn_id, "reason": reason}
-        await self._command(names.CANCEL, params)
+        await self.command(names.CANCEL, params)
         return await self.wait()
 
     async def undo(self, scope: str | None = None, item_id: str | None = None) -> Object:
@@ -352,34 +441,50 @@ class ScenarioRun:
         """Bring changes back that were undone (`outrider.redo`)."""
         return await self._take_back(names.REDO, scope, item_id)
 
-    async def restart(self, *, kill: bool = False, resume: bool = True) -> Self:
+    async def configure(self, values: Mapping[str, Any] | None) -> None:
+        """Change the editor's configuration (section `outrider`), and wait until the server has taken it over."""
+        editor = self.editor
+        asked = _pulls(editor)
+        editor.configure(values)
+        if editor.profile.pulls_configuration:
+            await editor.wait_for(lambda: _pulls(editor) > asked, "new look at the configuration")
+        await self.command(names.STATUS, {})
+
+    async def restart(self, *, kill: bool = False, resume: bool = True, wait: bool = True) -> Self:
         """End the server, start it again on the same log, and go on with the session.
 
         Args:
             kill: Whether it is killed in the middle of what it does.
             resume: Whether the session is resumed, so that a turn that was cut off goes on.
+            wait: Whether this returns when that turn has ended or needs an answer, or at once.
 
         Raises:
             AssertionError: As `wait`.
         """
         __tracebackhide__ = True
-        if self._person is not None:
-            await self._person.leave()
-        if kill:
-            await end_suddenly(self.editor.connection, self._state_dir)
-        await self.editor.shut_down()
-        await self._connect()
-        if not resume or self.session_id is None:
-            await self._look()
-            return self
-        await self._command(names.RESUME, {"sessionId": self.session_id})
-        return await self.wait()
+        if self._user is not None:
+            await self._user.leave()
+        self._serving.clear()
+        try:
+            if kill:
+                self.killed = True
+                await end_suddenly(self.editor.connection, self.state_dir)
+            await self.editor.shut_down()
+            await self._connect()
+            if resume and self.session_id is not None:
+                await self.command(names.RESUME, {"sessionId": self.session_id})
+        finally:
+            self._serving.set()
+        if wait and resume and self.session_id is not None:
+            return await self.wait()
+        await self.look()
+        return self
 
     # --- what came of it -------------------------------------------------------------------------------------
 
     @property
     def editor(self) -> FakeEditor:
-        """The editor: there the person types, saves and undoes. Raises RuntimeError before the scenario has begun."""
+        """The editor: there the user types, saves and undoes. Raises RuntimeError before the scenario has begun."""
         if self._editor is None:
             raise RuntimeError("the scenario has not begun: await it, or use `async with`")
         return self._editor
@@ -418,6 +523,16 @@ class ScenarioRun:
         return [open_item(self.editor, wire) for wire in waiting]
 
     @property
+    def used(self) -> int:
+        """How many answers of the script the model has given, in the session that took most of them."""
+        return max((_fold(name, log).cursor for name, log in self.logs.items()), default=0)
+
+    @property
+    def state(self) -> SessionState:
+        """The session as its log has it."""
+        return _fold(self.session_id or "", self._log())
+
+    @property
     def questions(self) -> list[Question]:
         """The dialogs that the editor was asked to show."""
         return self.editor.questions
@@ -434,7 +549,7 @@ class ScenarioRun:
 
     @property
     def said(self) -> list[Said]:
-        """Messages to the person, and lines of the editor's log."""
+        """Messages to the user, and lines of the editor's log."""
         return self.editor.said
 
     @property
@@ -461,7 +576,7 @@ class ScenarioRun:
     @property
     def events(self) -> list[Object]:
         """The session's log, as `outrider/event` has it; after `close` with the session's end."""
-        return [_as_sent(event) for event in self._log]
+        return [as_sent(event) for event in self._log()]
 
     def events_of(self, event_type: str) -> list[Object]:
         """The data of the events of a type, in order."""
@@ -476,30 +591,21 @@ class ScenarioRun:
         return self._result
 
     @property
-    def _state_dir(self) -> Path:
+    def state_dir(self) -> Path:
+        """The folder of the log."""
         return Path(self.editor.options["stateDir"])
-
-    async def _command(self, name: str, params: Mapping[str, Any]) -> Any:
-        __tracebackhide__ = True
-        if self._closed:
-            raise RuntimeError(
-                "the scenario is closed: use `async with run_scenario(…) as run:` to go on with it"
-            )
-        return await self._unless_the_person_fails(
-            self.editor.command(name, params, seconds=self._setup.seconds)
-        )
 
     async def _take_back(self, command: str, scope: str | None, item_id: str | None) -> Object:
         given = {"sessionId": self.session_id, "scope": scope, "id": item_id}
-        done = await self._command(command, {key: value for key, value in given.items() if value is not None})
-        await self._look()
+        done = await self.command(command, {key: value for key, value in given.items() if value is not None})
+        await self.look()
         return done
 
-    async def _unless_the_person_fails(self, work: Awaitable[T]) -> T:
+    async def _unless_the_user_fails(self, work: Awaitable[T]) -> T:
         """The result of `work`, or the error of a function of the test that was asked meanwhile."""
         __tracebackhide__ = True
         task = asyncio.ensure_future(work)
-        failed = self._person.failed if self._person is not None else None
+        failed = self._user.failed if self._user is not None else None
         try:
             await asyncio.wait({task, failed} if failed else {task}, return_when=asyncio.FIRST_COMPLETED)
             if failed is not None and failed.done():
@@ -509,12 +615,15 @@ class ScenarioRun:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _look(self) -> None:
-        """Read the log as it is now."""
-        if self.session_id is None:
-            return
-        self._log = await read_events(self._state_dir, self.session_id)
-        self.invocations = await read_invocations(self._state_dir, self.session_id)
+    async def look(self) -> None:
+        """Read the logs as they are now."""
+        for session_id in self.logs:
+            self.logs[session_id] = await read_events(self.state_dir, session_id)
+        if self.session_id is not None:
+            self.invocations = await read_invocations(self.state_dir, self.session_id)
+
+    def _log(self) -> list[LoggedEvent]:
+        return self.logs.get(self.session_id or "", [])
 
     def _waits_for(self) -> str:
         titles = ", ".join(
@@ -535,16 +644,13 @@ class ScenarioRun:
     def _left_over(self) -> list[str]:
         if self._setup.allow_left_over or self._result is None or self.outcome != "completed":
             return []
-        state = SessionState(self.session_id or "")
-        for event in self._log:
-            state.apply(event)
         problems: list[str] = []
-        if left := self.model.left_after(state.cursor):
+        if left := self.model.left_after(self.used):
             problems.append(
                 f"left over: {len(left)} of {len(self.model)} answers of the script:\n  " + "\n  ".join(left)
             )
         setup = self._setup
-        for whose, unasked in (("person", setup.answers), ("editor's tools", setup.tool_answers)):
+        for whose, unasked in (("user", setup.answers), ("editor's tools", setup.tool_answers)):
             if unasked and not callable(unasked):
                 told = ", ".join(map(repr, unasked))
                 problems.append(f"left over: {counted(len(unasked), 'answer')} of the {whose}: {told}")
@@ -559,15 +665,22 @@ class ScenarioRun:
         return "\n  ".join(["the server's standard error:", *(lines or ("(nothing)",))])
 
 
-def _with_patience(settings: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
-    """The settings, with the limit without which a question that nobody answers would hold a test for minutes."""
-    closes = profile.dismissal if profile.forced_answer in (None, Dismiss()) else profile.forced_answer
-    if not isinstance(closes, Never | Late):
-        return settings
-    return {**settings, "limits": {"askSeconds": HELD_SECONDS, **(settings.get("limits") or {})}}
+def _pulls(editor: FakeEditor) -> int:
+    return sum(
+        traffic.direction == "to editor" and traffic.message.get("method") == "workspace/configuration"
+        for traffic in editor.messages
+    )
 
 
-def _as_sent(event: LoggedEvent) -> Object:
+def _fold(session_id: str, log: Sequence[LoggedEvent]) -> SessionState:
+    state = SessionState(session_id)
+    for event in log:
+        state.apply(event)
+    return state
+
+
+def as_sent(event: LoggedEvent) -> Object:
+    """An event as `outrider/event` has it."""
     turn = {} if event.turn_id is None else {"turnId": event.turn_id}
     head = {"v": names.PROTOCOL_VERSION, "seq": event.seq, "ts": event.ts, "sessionId": event.session_id}
     return {**head, **turn, "type": event.type, "data": event.data}

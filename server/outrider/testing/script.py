@@ -9,7 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict, cast
 
 from pydantic import ValidationError
 
-from outrider.models.json_file import keys_of, said_of
+from outrider.models.scripted import keys_of, said_of
 from outrider_protocol.script import Script, ScriptTurn
 
 SCRIPT_REASONS: Final = frozenset({"script_exhausted", "script_expectation"})
@@ -32,7 +32,7 @@ class Call(TypedDict):
 
 
 class Turn(TypedDict, total=False):
-    """One answer of the model, as in a script file; `protocol/README.md` has every key ("Script")."""
+    """One answer of the model, as in a script file; `protocol/reference.md` has every key ("Script")."""
 
     text: str
     tool_calls: Sequence[Call]

@@ -1,14 +1,13 @@
 """The tools that Outrider brings."""
 
-from outrider.tools.commands import RUN_COMMAND
 from outrider.tools.diagnostics import DIAGNOSTICS
-from outrider.tools.edits import EDIT_FILE, INSERT_LINES, WRITE_FILE
-from outrider.tools.jobs import KILL_JOB, READ_JOB
-from outrider.tools.patches import APPLY_PATCH
-from outrider.tools.person import ASK_USER, UPDATE_PLAN
+from outrider.tools.edit.patch import APPLY_PATCH
+from outrider.tools.edit.tools import DELETE_FILE, EDIT_FILE, INSERT_LINES, RENAME_FILE, WRITE_FILE
 from outrider.tools.reading import FIND_FILES, LIST_FILES, READ_FILE, SEARCH
 from outrider.tools.registry import Registry
-from outrider.tools.removal import DELETE_FILE, RENAME_FILE
+from outrider.tools.run_command.jobs import KILL_JOB, READ_JOB
+from outrider.tools.run_command.tool import RUN_COMMAND
+from outrider.tools.user import ASK_USER, UPDATE_PLAN
 
 
 def own_tools(*, with_commands: bool = True, with_diagnostics: bool = True) -> Registry:

@@ -5,19 +5,20 @@ What a tool does is the client's word. Arguments that do not fit its schema neve
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final, cast
 
 from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 
-from outrider.permissions.decide import Access
+from outrider.permissions.policy.decide import Access
 from outrider.ports.model import ToolCall, ToolSpec
-from outrider.tools.context import Action, ToolContext
+from outrider.ports.patterns import PatternError, built
+from outrider.tools.context import Action, ClientContext, ToolResult
 from outrider.tools.registry import Params, Tool, read_object
-from outrider.tools.result import ToolResult
 from outrider_protocol.settings import SCHEMA_BYTES, ClientTool
 
 TITLE_CHARACTERS: Final = 200
@@ -57,8 +58,13 @@ class HandedTool(Tool[Given]):
         try:
             json.dumps(to_jsonable_python(given), ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
-            return "the arguments hold NaN or no Unicode, or are nested too deeply"
+            return "the arguments contain NaN or invalid Unicode, or are nested too deeply"
         return _misfit(self.schema, given) or Given(values=given)
+
+
+def prepare() -> None:
+    """Load the library that checks schemas, in a thread, instead of with the first tool."""
+    import_module("jsonschema")
 
 
 def handed_tools(registered: Iterable[ClientTool]) -> list[Tool[Any]]:
@@ -89,10 +95,10 @@ def defined(definition: Mapping[str, Any]) -> ClientTool | None:
 def _tool(registered: ClientTool) -> HandedTool:
     name, effect = registered.name, registered.effect
 
-    async def plan(params: Given, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    async def plan(params: Given, call: ToolCall, context: ClientContext) -> Action | ToolResult:
         async def perform() -> ToolResult:
-            # What asks for a yes has an effect: that it was handed over must be on the disk before it is.
-            answer = await context.call_client(call, params.values, durable=effect in {"edit", "execute"})
+            # What asks for a yes has an effect: that it was handed over must be on disk before it is.
+            answer = await context.client.call(call, params.values, durable=effect in {"edit", "execute"})
             return ToolResult("error" if answer.is_error else "ok", answer.content)
 
         key = f"{name}\0{json.dumps(params.values, sort_keys=True)}"
@@ -120,17 +126,22 @@ def schema_problem(schema: Mapping[str, Any]) -> str | None:
     try:
         size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())
         if size > SCHEMA_BYTES:
-            return f"has {size} bytes; {SCHEMA_BYTES} are possible"
+            return f"has {size} bytes; the limit is {SCHEMA_BYTES}"
         if schema.get("type") != "object":
             return "must describe an object: its type is not “object”"
         if outside := next((ref for ref in _references(schema) if not ref.startswith("#")), None):
-            return f"refers to {_cut(outside)}, which is outside of it"
+            return f"refers to {_cut(outside)}, which is outside the schema"
         validator_type = _validator_type(schema)
         if validator_type is None:
-            return f"is in a dialect that is not known: {_cut(str(schema['$schema']))}"
+            return f"uses an unknown dialect: {_cut(str(schema['$schema']))}"
         validator_type.check_schema(schema)
+        inner = list(_schemas(schema))
+        if any(isinstance(one.get("$schema"), str) for one in inner[1:]):
+            return "contains a schema with its own dialect"
+        if odd := next(filter(None, map(_odd_pattern, inner)), None):
+            return odd
     except SchemaError as problem:
-        return f"is no JSON Schema: {_cut(f'{problem.json_path}: {problem.message}')}"
+        return f"is not a valid JSON Schema: {_cut(f'{problem.json_path}: {problem.message}')}"
     except (TypeError, ValueError, RecursionError):  # of TOML, no Unicode, nested too deeply
         return "cannot be written as JSON"
     return None
@@ -141,9 +152,79 @@ def _validator_type(schema: Mapping[str, Any]) -> Any:
     from jsonschema import validators
 
     found: Any = validators
-    if "$schema" not in schema:
-        return found.Draft202012Validator
-    return found.validator_for(schema, default=None) if isinstance(schema["$schema"], str) else None
+    known: Any = found.Draft202012Validator
+    if "$schema" in schema:
+        known = found.validator_for(schema, default=None) if isinstance(schema["$schema"], str) else None
+    # The library matches with `re`, which a pattern can hold up for ever.
+    return known and found.extend(
+        known,
+        {
+            "pattern": _check_pattern,
+            "patternProperties": _check_pattern_properties,
+            "additionalProperties": _check_additional_properties,
+        },
+    )
+
+
+def _check_pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError as Misfit
+
+    if validator.is_type(instance, "string") and not _pattern(pattern).search(instance):
+        yield Misfit(f"{instance!r} does not match {pattern!r}")
+
+
+def _check_pattern_properties(
+    validator: Any, patterns: Mapping[str, Any], instance: Any, _schema: Any
+) -> Iterator[Any]:
+    for pattern, inner in patterns.items() if validator.is_type(instance, "object") else ():
+        for key, value in instance.items():
+            if _pattern(pattern).search(key):
+                yield from validator.descend(value, inner, path=key, schema_path=pattern)
+
+
+def _check_additional_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError as Misfit
+
+    if not validator.is_type(instance, "object"):
+        return
+    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for key, value in instance.items():
+        if key in named or any(_pattern(pattern).search(key) for pattern in patterns):
+            continue
+        if inner is False:
+            yield Misfit(f"additional properties are not allowed: {key!r} was not expected")
+        else:
+            yield from validator.descend(value, inner, path=key)
+
+
+_pattern = lru_cache(maxsize=256)(built)
+
+
+def _schemas(value: Any) -> Iterator[Mapping[str, Any]]:
+    """A schema and all objects in it, whether they are schemas or not."""
+    if isinstance(value, Mapping):
+        yield cast("Mapping[str, Any]", value)
+    inner = cast(
+        "Iterable[Any]",
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else (),
+    )
+    for one in inner:
+        yield from _schemas(one)
+
+
+def _odd_pattern(schema: Mapping[str, Any]) -> str | None:
+    """Why the patterns of one schema cannot be matched in linear time, None if they can."""
+    named: Any = schema.get("patternProperties")
+    patterns: list[Any] = [*named] if isinstance(named, Mapping) else []
+    if patterns and "unevaluatedProperties" in schema:
+        return "combines patternProperties with unevaluatedProperties, which is not supported"
+    for pattern in [*patterns, schema.get("pattern")]:
+        try:
+            if isinstance(pattern, str):
+                _pattern(pattern)
+        except PatternError as problem:
+            return _cut(f"has a pattern that RE2 does not support: {problem}")
+    return None
 
 
 def _references(value: Any) -> Iterator[str]:
@@ -172,8 +253,8 @@ def _misfit(schema: Mapping[str, Any], given: dict[str, Any]) -> str | None:
             errors.append(problem)
             if len(errors) == MOST_PROBLEMS:
                 break
-    except (Unresolvable, RecursionError, re.error) as problem:
-        return f"they cannot be checked, because the schema of the tool is faulty: {_cut(str(problem))}"
+    except (Unresolvable, RecursionError, PatternError) as problem:
+        return f"they cannot be validated because the tool's schema is invalid: {_cut(str(problem))}"
     return "; ".join(
         f"{problem.json_path.removeprefix('$').removeprefix('.') or 'arguments'}: {_cut(problem.message)}"
         for problem in errors

@@ -1,48 +1,76 @@
-"""What a tool may use: the services it works with, and what only the running turn can do for it."""
+"""What tools get: objects for single needs, and contexts that put together what a kind of tool needs.
+
+A tool names the context that it takes, and can reach nothing else: one that reads has no way to ask for a yes or to
+change a file. `ToolContext` has everything; the executor and commands get it.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from outrider.permissions.commands import Command, Part
-from outrider.permissions.decide import Access, Judgement
-from outrider.permissions.masking import Masking
+from outrider.permissions.policy.commands import Command, Part
+from outrider.permissions.policy.decide import Access, Judgement, NoSandbox
+from outrider.permissions.secrets.masking import Masking
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.ids import IdKind
-from outrider.ports.model import ToolCall
-from outrider.processes import Jobs, Supervisor
+from outrider.ports.model import Image, ToolCall
+from outrider.processes import Job, Jobs, Supervisor
 from outrider.processes.sandbox import Confined
-from outrider.tools.git.history import GitHistory
-from outrider.tools.result import ToolResult
-from outrider.workspace.census import Census
-from outrider.workspace.change import Change
-from outrider.workspace.choosing import Chosen, Stop
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.editing import Editing
-from outrider.workspace.overlay import Overlay
-from outrider.workspace.paths import Folders, Located
-from outrider.workspace.review import Review
-from outrider.workspace.saving import Tried
-from outrider.workspace.search import Search
-from outrider_protocol.events import Decision, EventData, PlanItem, RulePattern
-from outrider_protocol.settings import Limits
+from outrider.workspace.documents.saving import Tried
+from outrider.workspace.edits.change import Change
+from outrider.workspace.edits.review import Review
+from outrider.workspace.paths import Located
+from outrider.workspace.workspace import View, Workspace
+from outrider_protocol.events import Decision, EventData, RulePattern, ToolStatus
+from outrider_protocol.settings import Effect, Limits, PermissionMode
+
+OUTSIDE = " outside the workspace"
+"""What the title of an approval ends with, if what it is for does not stay inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The one result of a call: `content` is what the model reads."""
+
+    status: ToolStatus
+    content: str
+    read: dict[str, str] = field(default_factory=dict[str, str])
+    """The whole texts that stand behind `content`, by path."""
+    images: tuple[Image, ...] = ()
+    """What the model is shown with `content`."""
+    image_contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    """The contents of `images`, by hash."""
+
+
+def ok(content: str, read: dict[str, str] | None = None) -> ToolResult:
+    """It worked."""
+    return ToolResult("ok", content, read or {})
+
+
+def error(content: str) -> ToolResult:
+    """It did not, and the model can do something about it."""
+    return ToolResult("error", content)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """What a call is about to do, worked out against the workspace as it is now, and how to do it.
 
-    Working it out again gives the same `digest` exactly if it would still do what the person was shown.
+    Working it out again gives the same `digest` exactly if it would still do what the user was shown.
     """
 
     access: Access
     perform: Callable[[], Awaitable[ToolResult]]
     prepare: Callable[[], Awaitable[ToolResult | None]] | None = None
-    """What has to be settled with the person before it begins; a result means that it does not."""
+    """What has to be settled with the user before it begins; a result means that it does not."""
     title: str = ""
+    summary: str = ""
+    """One line that says what will happen, where the title can be long; empty where the title says it."""
     detail: str = ""
+    is_folded: bool = False
+    """Whether neither the summary nor the detail shows all of what the title says."""
     digest: str = ""
     covers: str = ""
     """What "Allow for this session" would cover, in words."""
@@ -58,13 +86,17 @@ class Action:
     """What was gathered so far, for a call that is cancelled in the middle."""
     leaves_sandbox: bool = False
     """Whether it runs a command without the sandbox that it failed in: its yes has a title of its own."""
+    puts_back: bool = False
+    """Whether it undoes what a command did to protected files: its answers have titles of their own."""
+    amid_call: bool = False
+    """Whether it is asked in the middle of its call, which did something else before: an earlier yes was for that."""
     as_reviewed: bool = False
-    """Whether what the person decided about its hunks is in it already."""
+    """Whether what the user decided about its hunks is in it already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The person's word on an action."""
+    """The user's word on an action."""
 
     decision: Decision
     note: str | None = None
@@ -82,103 +114,49 @@ class SeenText:
     """Whether it has that text; else it knows only that the file was changed."""
 
 
-class ToolContext(Protocol):
-    """The turn, as the tools see it."""
-
-    @property
-    def folders(self) -> Folders:
-        """The workspace folders."""
-        ...
-
-    @property
-    def documents(self) -> DocumentStore:
-        """The open documents."""
-        ...
-
-    @property
-    def overlay(self) -> Overlay:
-        """The texts, buffers over the disk."""
-        ...
-
-    @property
-    def editing(self) -> Editing:
-        """How changes are made."""
-        ...
-
-    @property
-    def search(self) -> Search:
-        """Search over the workspace."""
-        ...
-
-    @property
-    def census(self) -> Census:
-        """Which files there are."""
-        ...
-
-    @property
-    def git_history(self) -> GitHistory:
-        """What git tells of the commits of repositories."""
-        ...
-
-    @property
-    def supervisor(self) -> Supervisor:
-        """Where processes are started."""
-        ...
-
-    @property
-    def jobs(self) -> Jobs:
-        """The session's background jobs."""
-        ...
+class Log(Protocol):
+    """The session's log, where a turn writes to it."""
 
     @property
     def turn_id(self) -> str:
         """The turn."""
         ...
 
-    async def confine(self, argv: Sequence[str], cwd: Path) -> Confined:
-        """Put a command into the sandbox, as far as that is wanted and possible, with the environment of commands.
-
-        Args:
-            argv: The command.
-            cwd: Where it runs; a real path.
-        """
-        ...
-
-    @property
-    def takes_images(self) -> bool:
-        """Whether the model of the turn takes images; of several models, whether one does."""
-        ...
-
-    @property
-    def clock(self) -> Clock:
-        """Time."""
-        ...
-
-    @property
-    def masking(self) -> Masking:
-        """The secrets of the session, and what stands for them."""
-        ...
-
-    @property
-    def limits(self) -> Limits:
-        """Limits of the turn."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """What the editor's undo list calls the changes of this turn."""
-        ...
-
-    async def look_at_rules(self) -> bool:
-        """Take in what has changed in the files of rules; gives whether anything has."""
-        ...
-
-    def why_shut(self, names: Sequence[str]) -> str | None:
-        """Why nothing of a file of these names may be seen without an explicit yes, None where it may."""
+    def new_id(self, kind: IdKind) -> str:
+        """A fresh id."""
         ...
 
     def place_of(self, located: Located) -> str | None:
         """The real path of a file, where its path in the session's folders does not tell it."""
+        ...
+
+    def record(self, data: EventData, blobs: Mapping[str, bytes] | None = None) -> None:
+        """Append an event."""
+        ...
+
+    async def settled(self, *, durable: bool = False) -> str | None:
+        """Wait until all that was recorded is committed; a text says why it cannot be, and then no effect may start."""
+        ...
+
+    def stream(self, call: ToolCall, text: str) -> None:
+        """Show a piece of a call's output as it comes."""
+        ...
+
+
+class Rules(Protocol):
+    """What Outrider may do without asking."""
+
+    @property
+    def permission_mode(self) -> PermissionMode:
+        """The permission mode that holds now."""
+        ...
+
+    async def refresh(self, effect: Effect) -> bool:
+        """Take in what has changed in the files of rules; gives whether anything has.
+
+        Args:
+            effect: What the call that is judged next does; before an edit it is also found out which files programs obey by another name.
+        """
         ...
 
     def judge(self, tool: str, access: Access) -> Judgement:
@@ -193,28 +171,28 @@ class ToolContext(Protocol):
         """Take note that rules decided."""
         ...
 
-    def approved(self, call: ToolCall) -> str | None:
-        """Digest of the action that the person said yes to for this call, None where they did not."""
+    def tell_of_no_sandbox(self, none: NoSandbox) -> None:
+        """Tell the user, once in a session, that its commands run without a sandbox."""
         ...
+
+
+class Questions(Protocol):
+    """The user, where they are asked a question."""
 
     def answered(self, call: ToolCall, question: str) -> str | None:
-        """The person's answer to that question of the call, None where there is none yet."""
+        """The answer to that question of the call, None where there is none yet."""
         ...
 
-    def new_id(self, kind: IdKind) -> str:
-        """A fresh id."""
+    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
+        """Ask a question and give the answer."""
         ...
 
-    def record(self, data: EventData, blobs: Mapping[str, bytes] | None = None) -> None:
-        """Append an event to the session's log."""
-        ...
 
-    async def settled(self, *, durable: bool = False) -> str | None:
-        """Wait until all that was recorded is committed; a text says why it cannot be, and then no effect may start."""
-        ...
+class User(Questions, Protocol):
+    """The user, where they also allow what a call would do."""
 
-    def stream_output(self, call: ToolCall, text: str) -> None:
-        """Show a piece of a call's output as it comes."""
+    def approved(self, call: ToolCall) -> str | None:
+        """Digest of the action that they said yes to for this call, None where they did not."""
         ...
 
     def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
@@ -222,15 +200,15 @@ class ToolContext(Protocol):
         ...
 
     def reviews(self, call: ToolCall) -> Sequence[Review]:
-        """What the person has decided so far about single hunks of the call's edit."""
+        """What they have decided so far about single hunks of the call's edit."""
         ...
 
     def notes(self, call: ToolCall) -> Sequence[str]:
-        """What the person has said so far with a yes to the call."""
+        """What they have said so far with a yes to the call."""
         ...
 
     async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
-        """Ask the person for a yes. Returns only with an explicit answer; the turn parks meanwhile if need be.
+        """Ask for a yes. Returns only with an explicit answer; the turn parks meanwhile if need be.
 
         Args:
             call: The call.
@@ -239,35 +217,31 @@ class ToolContext(Protocol):
         """
         ...
 
-    async def choose(self, changes: Sequence[Change], stop: Stop) -> Chosen:
-        """Have the person choose in the editor which hunks of changes are made.
 
-        Args:
-            changes: The changes, of open documents.
-            stop: Says that nobody waits any more.
-        """
-        ...
+class Client(Protocol):
+    """The client, where it runs tools of its own."""
 
-    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
-        """Ask the person a question and give the answer."""
-        ...
-
-    async def call_client(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
-        """Have the client run a call. Returns only with a result; the turn parks meanwhile if need be.
+    async def call(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
+        """Have it run a call. Returns only with a result; the turn parks meanwhile if need be.
 
         Args:
             call: The call, of a tool that the client registered.
             given: Its arguments.
-            durable: Whether it must be on the disk first that the client was asked.
+            durable: Whether it must be on disk first that the client was asked.
         """
         ...
 
-    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
-        """What the language servers and linters of the editor report, of these documents or of all."""
+    def was_asked(self, call: ToolCall) -> bool:
+        """Whether it was asked to run that call, before a restart."""
         ...
 
-    def handed_over(self, call: ToolCall) -> bool:
-        """Whether the client was asked to run that call, before a restart."""
+
+class Knowledge(Protocol):
+    """What the model has seen of the files, and can be shown."""
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether the model of the turn takes images; of several models, whether one does."""
         ...
 
     def known_paths(self) -> Sequence[str]:
@@ -283,12 +257,20 @@ class ToolContext(Protocol):
         """
         ...
 
-    def agent_buffers(self) -> Sequence[str]:
-        """URIs of the open documents that this session has changed and that were not saved since."""
+
+class Buffers(Protocol):
+    """The open documents that this session has changed, and how they are saved."""
+
+    def unsaved(self) -> Sequence[str]:
+        """URIs of those that were not saved since."""
+        ...
+
+    def changed(self, uri: str) -> None:
+        """Take note that this session changed an open document."""
         ...
 
     def is_own_work(self, path: str, on_disk: str, text: str) -> bool:
-        """Whether this session's edits alone led from the text on the disk to another one."""
+        """Whether this session's edits alone led from the text on disk to another one."""
         ...
 
     async def have_saved(self, uris: Sequence[str]) -> Sequence[Tried]:
@@ -299,24 +281,118 @@ class ToolContext(Protocol):
         """Wait until the client has saved these documents, for as long as a question may take."""
         ...
 
-    def changed_buffer(self, uri: str) -> None:
-        """Take note that this session changed an open document."""
+
+class StartedJobs(Protocol):
+    """Background jobs that were started before."""
+
+    @property
+    def all(self) -> Sequence[Job]:
+        """Those that run, and the last ones that have ended; the oldest first."""
         ...
 
-    def hash_of(self, located: Located, text: str) -> str | None:
-        """The content hash of the text of an open document, where it is known without computing it."""
+    def get(self, job_id: str) -> Job | None:
+        """The job of that id."""
         ...
 
-    def left_open(self, located: Located, text: str, digest: str) -> None:
-        """Take note of the text that a change of this session left in an open document.
+
+class Commands(Protocol):
+    """Where and how commands run."""
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Where processes are started."""
+        ...
+
+    @property
+    def search_path(self) -> str:
+        """The `PATH` of commands."""
+        ...
+
+    async def confine(self, argv: Sequence[str], cwd: Path, *, by_git: bool = False) -> Confined:
+        """Put a command into the sandbox, as far as that is wanted and possible, with the environment of commands.
 
         Args:
-            located: The file.
-            text: The text.
-            digest: Its content hash.
+            argv: The command.
+            cwd: Where it runs; a real path.
+            by_git: Whether git may show texts by it, and so must be told which files hold secrets.
         """
         ...
 
-    def set_plan(self, items: Sequence[PlanItem]) -> None:
-        """Replace the plan."""
+    async def confine_to_read(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+    ) -> Confined | None:
+        """Put a command that is known to only read into a read-only sandbox, without the files that are shut.
+
+        Args:
+            argv: The command.
+            cwd: Where it runs; a real path in a workspace folder.
+            by_git: See `confine`.
+
+        Returns:
+            How it runs; None where no sandbox here can hold it to that.
+        """
         ...
+
+
+Diagnostics = Callable[[Sequence[str] | None], Awaitable[Sequence[Reported] | Unanswered]]
+"""What the language servers and linters of the editor report, of the documents of these URIs or of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadContext:
+    """What a tool gets that reads."""
+
+    workspace: View
+    knowledge: Knowledge
+    diagnostics: Diagnostics
+    masking: Masking
+    """The secrets of the session, and what stands for them."""
+    limits: Limits
+    """Limits of the turn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditContext(ReadContext):
+    """What a tool gets that works out edits. The executor makes them."""
+
+    buffers: Buffers
+    log: Log
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskContext:
+    """What a tool gets that talks to the user."""
+
+    user: Questions
+    log: Log
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientContext:
+    """What a tool gets that the client runs."""
+
+    client: Client
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobContext:
+    """What a tool gets that is about background jobs."""
+
+    workspace: View
+    jobs: StartedJobs
+    """The session's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext(EditContext, AskContext, ClientContext, JobContext):
+    """A turn, with all that any tool needs."""
+
+    workspace: Workspace
+    user: User
+    rules: Rules
+    commands: Commands
+    jobs: Jobs
+    clock: Clock
+    """Times what waits for the outside."""
+    label: str
+    """What the editor's undo list calls the changes of this turn."""

@@ -11,16 +11,14 @@ from typing import Final
 
 from pydantic import Field
 
-from outrider.permissions.decide import Access
+from outrider.permissions.policy.decide import Access
 from outrider.ports.editor import Reported, Unanswered
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Place
-from outrider.tools.changes import OUTSIDE
-from outrider.tools.context import Action, ToolContext
+from outrider.tools.context import OUTSIDE, Action, ReadContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool
-from outrider.tools.result import ToolResult, error, ok
-from outrider.workspace.documents import Lines
 from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.text.lines import Lines
 
 MOST: Final = 200
 """Problems of one result."""
@@ -29,7 +27,7 @@ MESSAGE_CHARACTERS: Final = 400
 _RANK: Final = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 _WHY: Final = {
     "timeout": "it did not answer in time",
-    "unsupported": "it cannot be asked",
+    "unsupported": "it does not support this",
     "closed": "it is gone",
 }
 
@@ -38,7 +36,7 @@ class Diagnose(Params):
     """Arguments of `diagnostics`."""
 
     path: str | None = Field(
-        default=None, min_length=1, description="File, relative to the workspace; all files without it."
+        default=None, min_length=1, description="File, relative to the workspace. Default: all files."
     )
 
 
@@ -50,11 +48,11 @@ class _Found:
     one: Reported
 
 
-async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
     """Ask the editor what is reported."""
     located: Located | None = None
     if params.path is not None:
-        there = await context.folders.locate(params.path)
+        there = await context.workspace.folders.locate(params.path)
         if isinstance(there, PathProblem):
             return error(there.message)
         located = there
@@ -63,17 +61,15 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ToolConte
         answer = await context.diagnostics(None if located is None else [_spelled(located, context)])
         if isinstance(answer, Unanswered):
             why = _WHY.get(answer.why, "its answer cannot be used")
-            return error(f"The editor does not tell its diagnostics: {why}. Nothing is known of them.")
+            return error(f"Could not get diagnostics from the editor: {why}.")
         found, shut = await asyncio.to_thread(_of_workspace, answer, located, context)
         lines = [_line(one, columns) for one, columns in _with_columns(found[:MOST], context)]
         if not found:
             lines = [f"The editor reports no problems{'' if located is None else f' in {located.display}'}."]
         if len(found) > MOST:
-            lines.append(
-                f"[{len(found) - MOST} more, the least severe ones; name a path to see those of a file]"
-            )
+            lines.append(f"[{len(found) - MOST} more, less severe; pass a path to see one file]")
         lines += [
-            f"[{path} has problems, but is shut; name its path, and the person decides]" for path in shut
+            f"[{path} has problems but is a secret file; pass its path to ask the user]" for path in shut
         ]
         return ok("\n".join(lines))
 
@@ -89,28 +85,28 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ToolConte
     )
 
 
-def _spelled(located: Located, context: ToolContext) -> str:
+def _spelled(located: Located, context: ReadContext) -> str:
     """The URI as the client spells it, where the document is open."""
-    document = context.documents.get(located.uri)
+    document = context.workspace.documents.get(located.uri)
     return located.uri if document is None else document.uri
 
 
 def _of_workspace(
-    reported: Sequence[Reported], wanted: Located | None, context: ToolContext
+    reported: Sequence[Reported], wanted: Located | None, context: ReadContext
 ) -> tuple[list[_Found], list[str]]:
     """The problems of what was asked for, the worst first, and the paths of files that are shut. Reads links."""
     found: list[_Found] = []
     shut: dict[str, None] = {}
     files: dict[str, Located | PathProblem] = {}
     for one in reported:
-        located = files.get(one.uri) or context.folders.locate_now(one.uri)
+        located = files.get(one.uri) or context.workspace.folders.locate_now(one.uri)
         files[one.uri] = located
         if isinstance(located, PathProblem) or located.own:
             continue
         if wanted is not None:
             if located.display == wanted.display:
                 found.append(_Found(located.display, one))
-        elif located.inside and context.why_shut(located.names) is not None:
+        elif located.inside and context.workspace.why_hidden(located.names) is not None:
             shut[located.display] = None
         elif located.inside:
             found.append(_Found(located.display, one))
@@ -120,16 +116,16 @@ def _of_workspace(
     return found, list(shut)[:MOST]
 
 
-def _with_columns(found: Sequence[_Found], context: ToolContext) -> list[tuple[_Found, int | None]]:
+def _with_columns(found: Sequence[_Found], context: ReadContext) -> list[tuple[_Found, int | None]]:
     """Each problem with its column in characters, from 1; None where the text is not known that it is counted in."""
     texts: dict[str, Lines | None] = {}
     shown: list[tuple[_Found, int | None]] = []
     for each in found:
         uri, start = each.one.uri, each.one.start
         if uri not in texts:
-            document = context.documents.get(uri)
+            document = context.workspace.documents.get(uri)
             texts[uri] = None if document is None else Lines(document.text)
-        lines, encoding = texts[uri], context.documents.encoding
+        lines, encoding = texts[uri], context.workspace.documents.encoding
         column = None
         if lines is not None:
             first = lines.offset_of(Place(start.line, 0), encoding)
@@ -150,9 +146,9 @@ def _line(each: _Found, column: int | None) -> str:
 
 DIAGNOSTICS = Tool(
     "diagnostics",
-    "The problems (errors, warnings) that the language servers and linters of the editor report now, the worst first. "
-    "They are of the text in the editor, unsaved changes included; after an edit they may take some seconds. Most "
-    "servers report only on files that are open in the editor.",
+    "Get the current errors and warnings of the editor's language servers and linters, "
+    "worst first. They include unsaved changes; after an edit they may take a few "
+    "seconds. Most servers report only on open files.",
     "read",
     Diagnose,
     plan_diagnostics,

@@ -6,28 +6,31 @@ cancelled in the middle gets its result from the turn, which knows why it ends.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from outrider.permissions.decide import Judgement
+from outrider.permissions.policy.decide import UNSANDBOXED, Judgement
 from outrider.ports.model import Image, ToolCall, content_hash
-from outrider.ports.visible import visible
-from outrider.tools import changes, choice, placeholders, rebase, review
-from outrider.tools.context import Action, Approval, ToolContext
-from outrider.tools.placeholders import Given
+from outrider.ports.text import visible
+from outrider.tools.context import Action, Approval, ToolContext, ToolResult, error
+from outrider.tools.edit import changes, placeholders, review, stale
+from outrider.tools.edit.placeholders import Given
+from outrider.tools.edit.transaction import Patience, write_all
 from outrider.tools.registry import Params, Registry, Tool
-from outrider.tools.result import ToolResult, error
-from outrider.tools.transaction import write_all
-from outrider.workspace.choosing import Stop
-from outrider.workspace.review import Review
+from outrider.workspace.edits.review import Review
+from outrider_protocol import RUN_OUTSIDE
 from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted, WireImage
 
 log = logging.getLogger(__name__)
 
 TIMES_ASKED = 3
 """An approval whose subject changed is asked again, twice at most."""
+NO_SANDBOX = (
+    "There is no sandbox here: the command can write everywhere you can and use the network. Outrider asks this "
+    "only once: the permission mode is full, so later commands of this session run without a sandbox and without asking."
+)
 NOTE = "\nNote: "
 """What stands before the note of an action in its result."""
 
@@ -64,11 +67,15 @@ class Executor:
             if ready:
                 await self._run_together(list(zip(group, ready, strict=False)))
             else:
-                self._finish(group[0], self._reviewed(group[0], await self._run_alone(plans[0])))
+                result = self._reviewed(group[0], await self._run_alone(plans[0]))
+                await self._context.masking.look(result.content)
+                self._finish(group[0], result)
             waiting = waiting[max(1, len(ready)) :]
 
     async def _plan(self, call: ToolCall) -> Planned | ToolResult:
         tool = self._registry.get(call.name)
+        if call.refused is not None:
+            return error(call.refused)
         if isinstance(tool, str):
             return error(tool)
         given = await placeholders.put_in(tool, call.arguments, self._context)
@@ -85,34 +92,35 @@ class Executor:
         try:
             # A plan changes nothing, so that it need not wait for the rules: it is made anew where they have changed.
             changed, action = await asyncio.gather(
-                self._context.look_at_rules(), tool.plan(params, call, self._context)
+                self._context.rules.refresh(tool.effect), tool.plan(params, call, self._context)
             )
             if changed:
                 action = await tool.plan(params, call, self._context)
             if isinstance(action, Action):
-                action = review.amended(action, self._context.reviews(call))
-                action = (
-                    placeholders.refused(action, given.secrets, self._context)
-                    or await rebase.refused(tool.name, action, self._context)
-                    or action
-                )
+                action = review.amended(action, self._context.user.reviews(call))
+                action = placeholders.checked(action, given.secrets, self._context)
+            if isinstance(action, Action):
+                action = await stale.refused(tool.name, action, self._context) or action
+            if isinstance(action, Action):
+                await self._context.masking.look(action.detail, *_texts_of(action))
         except Exception:
             log.exception("%s could not be planned", call.name)
-            return error(f"{call.name} failed inside Outrider; its log has the details.")
+            return error(f"{call.name} failed because of an error in Outrider; see the server log.")
         return action if isinstance(action, ToolResult) else Planned(call, tool, given, params, action)
 
     def _may_go_at_once(self, plan: Planned | ToolResult) -> bool:
         if isinstance(plan, ToolResult):
             return True
-        judgement = self._context.judge(plan.tool.name, plan.action.access)
+        judgement = self._context.rules.judge(plan.tool.name, plan.action.access)
         # What a rule allowed is recorded before it begins, by itself.
         return judgement.verdict == "allow" and judgement.by == "mode"
 
     async def _run_together(self, group: list[tuple[ToolCall, Planned | ToolResult]]) -> None:
         for call, plan in group:
             if isinstance(plan, Planned):
-                self._context.record(ToolStarted(call_id=call.id))
+                self._context.log.record(ToolStarted(call_id=call.id))
         results = await asyncio.gather(*(self._perform(plan) for _, plan in group))
+        await self._context.masking.look(*(result.content for result in results))
         for (call, _), result in zip(group, results, strict=True):
             self._finish(call, result)
 
@@ -123,34 +131,36 @@ class Executor:
         digest is the same effect and needs no second yes, another one is asked again.
         """
         context = self._context
-        approved = None if isinstance(plan, ToolResult) else context.approved(plan.call)
+        approved = None if isinstance(plan, ToolResult) else context.user.approved(plan.call)
         asked = tried = 0
+        patience = Patience(context.clock)
         ids: list[str] = []
         prepared = False
         while not isinstance(plan, ToolResult):
             call, action = plan.call, plan.action
-            judgement = context.judge(plan.tool.name, action.access)
+            judgement = context.rules.judge(plan.tool.name, action.access)
             if judgement.verdict == "deny":
                 if judgement.by == "rule":
                     _record_decided(context, plan, judgement)
-                reason = f"{call.name} is not possible: {judgement.reason}."
+                reason = f"{call.name} is not allowed: {judgement.reason}."
                 return ToolResult("denied", reason + _done_before(context, call))
-            if TIMES_ASKED in (asked, tried) and action.digest != approved:
+            _announce(context, action, judgement)
+            if asked == TIMES_ASKED and action.digest != approved:
                 return _refused(plan)
             if judgement.verdict == "ask" and action.digest != approved:
-                ids = list(context.proposed(call, action)) or changes.propose(context, call, action.changes)
+                ids = list(context.user.proposed(call, action)) or changes.propose(
+                    context, call, action.changes
+                )
                 shown = replace(action, detail=_warned(action.detail, judgement.warning))
-                approval = await context.approve(call, shown, ids)
+                if judgement.leaves_sandbox:
+                    shown = _without_sandbox(shown)
+                approval = await context.user.approve(call, shown, ids)
                 if approval.decision == "reject":
                     return _rejected(context, ids, plan, approval)
                 asked += 1
-                if approval.decision == "choose":
-                    if result := await self._choose(plan, ids):
-                        return result
-                else:
-                    if approval.review is not None:
-                        ids = _left(context, ids, plan, approval.review)
-                    approved = context.approved(call) or action.digest
+                if approval.review is not None:
+                    ids = _left(context, ids, plan, approval.review)
+                approved = context.user.approved(call) or action.digest
             elif action.prepare is not None and not prepared:
                 if instead := await action.prepare():
                     return instead
@@ -163,7 +173,7 @@ class Executor:
                 if result is not None:
                     return result
                 tried, ids = tried + 1, []
-                if tried == TIMES_ASKED:
+                if not await patience.again():
                     return _refused(plan)
             plan = await self._work_out(call, plan.tool, plan.given, plan.params)
         return plan
@@ -172,32 +182,25 @@ class Executor:
         """Do what was allowed, under the ids it was proposed by; None if a text changed before it could be."""
         context, call, wanted = self._context, plan.call, plan.action.changes
         if first:
-            context.record(ToolStarted(call_id=call.id))
+            context.log.record(ToolStarted(call_id=call.id))
         if wanted:
             if len(ids) != len(wanted):
                 # Of several changes it has to be known what all of them are, wherever it breaks off.
-                ids = changes.propose(context, call, wanted) if len(wanted) > 1 else [context.new_id("chg")]
+                ids = (
+                    changes.propose(context, call, wanted) if len(wanted) > 1 else [context.log.new_id("chg")]
+                )
             writing = write_all(context, call, list(zip(ids, wanted, strict=True)))
             return await self._to_its_end(call, writing, plan.action.note)
         effect = plan.action.access.effect
-        if effect in {"edit", "execute"} and (problem := await context.settled(durable=True)):
+        if effect in {"edit", "execute"} and (problem := await context.log.settled(durable=True)):
             return error(f"Nothing was done: {problem}")
         return await self._perform(plan)
-
-    async def _choose(self, plan: Planned, ids: list[str]) -> ToolResult | None:
-        """Have the person choose in the editor; None where they did not, so that they are asked again."""
-        context, call, action = self._context, plan.call, plan.action
-        stop = Stop(lambda: context.judge(plan.tool.name, action.access).verdict != "deny")
-        context.record(ToolStarted(call_id=call.id))
-        choosing = choice.choose(context, call, list(zip(ids, action.changes, strict=True)), stop)
-        return await self._to_its_end(call, choosing, action.note, lambda: stop.now("cancelled"))
 
     async def _to_its_end(
         self,
         call: ToolCall,
         writing: Coroutine[Any, Any, ToolResult | None],
         note: str,
-        hurry: Callable[[], None] = lambda: None,
     ) -> ToolResult | None:
         """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened.
 
@@ -205,20 +208,18 @@ class Executor:
             call: What it is for.
             writing: The edit.
             note: What its result says besides.
-            hurry: Tells it of the cancel, where it waits for the person.
         """
         task = asyncio.ensure_future(writing)
         try:
             return _with_note(await asyncio.shield(task), note)
         except asyncio.CancelledError:
-            hurry()
             # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
             if result := _with_note(await task, note):
                 self._finish(call, self._reviewed(call, result))
             raise
 
     def _reviewed(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        return review.told_of(result, self._context.reviews(call), self._context.notes(call))
+        return review.told_of(result, self._context.user.reviews(call), self._context.user.notes(call))
 
     async def _perform(self, plan: Planned | ToolResult) -> ToolResult:
         if isinstance(plan, ToolResult):
@@ -233,7 +234,7 @@ class Executor:
             raise
         except Exception:
             log.exception("%s failed", plan.call.name)
-            return error(f"{plan.call.name} failed inside Outrider; its log has the details.")
+            return error(f"{plan.call.name} failed because of an error in Outrider; see the server log.")
 
     def _finish(self, call: ToolCall, result: ToolResult) -> None:
         texts = {path: changes.encode(text) for path, text in result.read.items()}
@@ -247,7 +248,13 @@ class Executor:
             images=[wire_image(image) for image in result.images] or None,
         )
         blobs = {one.hash: texts[one.path] for one in read}
-        self._context.record(finished, {**blobs, **result.image_contents})
+        self._context.log.record(finished, {**blobs, **result.image_contents})
+
+
+def _texts_of(action: Action) -> list[str]:
+    """The texts of an action that its events hold."""
+    hunks = [hunk for change in action.changes for hunk in change.difference.hunks]
+    return [text for hunk in hunks for text in (hunk.removed, hunk.added)]
 
 
 def wire_image(image: Image) -> WireImage:
@@ -263,11 +270,11 @@ def wire_image(image: Image) -> WireImage:
 
 
 def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -> None:
-    """Record what was decided without the person: by a rule, a grant or the mode."""
+    """Record what was decided without the user: by a rule, a grant or the mode."""
     by_grant = judgement.by == "rule" and judgement.verdict == "allow" and not judgement.rules
-    context.record(
+    context.log.record(
         ApprovalResolved(
-            id=context.new_id("open"),
+            id=context.log.new_id("open"),
             call_id=plan.call.id,
             decision="reject" if judgement.verdict == "deny" else "allow_once",
             by=judgement.by,
@@ -276,7 +283,30 @@ def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -
             grant=plan.action.access.grant if by_grant else None,
         )
     )
-    context.decided(judgement)
+    context.rules.decided(judgement)
+
+
+def _announce(context: ToolContext, action: Action, judgement: Judgement) -> None:
+    """Say before the first command that the mode alone allows, or would allow, that there is no sandbox."""
+    none = action.access.no_sandbox
+    by_mode = (
+        judgement.by == "mode" and judgement.verdict == "allow" and context.rules.permission_mode == "full"
+    )
+    if none is not None and (judgement.leaves_sandbox or by_mode):
+        context.rules.tell_of_no_sandbox(none)
+
+
+def _without_sandbox(action: Action) -> Action:
+    """A command as it is asked for where a session would run all of them without a sandbox. It is asked once."""
+    return replace(
+        action,
+        access=replace(action.access, grant=UNSANDBOXED),
+        title=f"{RUN_OUTSIDE}: {action.title.removeprefix('Run: ')}",
+        detail=f"{NO_SANDBOX}\n{action.detail}",
+        covers="",
+        always=(),
+        leaves_sandbox=True,
+    )
 
 
 def _warned(detail: str, warning: str) -> str:
@@ -292,11 +322,11 @@ def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:
 def _rejected(context: ToolContext, ids: list[str], plan: Planned, approval: Approval) -> ToolResult:
     given = approval.review
     for change_id, change in zip(ids, plan.action.changes, strict=True):
-        reason = given.why_not(change_id) if given is not None else "the person rejected it"
+        reason = given.why_not(change_id) if given is not None else "the user rejected it"
         changes.record_rejected(context, plan.call, change_id, change, reason)
     said = f" and said: {approval.note}" if approval.note else ""
     reasons = f"\n{given.reasons()}" if given is not None and given.reasons() else ""
-    return ToolResult("denied", f"The person rejected this{said}.{reasons}{_done_before(context, plan.call)}")
+    return ToolResult("denied", f"The user rejected this{said}.{reasons}{_done_before(context, plan.call)}")
 
 
 def _left(context: ToolContext, ids: list[str], plan: Planned, given: Review) -> list[str]:
@@ -310,8 +340,8 @@ def _left(context: ToolContext, ids: list[str], plan: Planned, given: Review) ->
 
 
 def _done_before(context: ToolContext, call: ToolCall) -> str:
-    handed = context.handed_over(call)
-    return " The client was asked to do it before; whether it did is unknown." if handed else ""
+    handed = context.client.was_asked(call)
+    return " The client was asked to do it earlier; it is unknown whether it did." if handed else ""
 
 
 def _refused(plan: Planned) -> ToolResult:
@@ -319,5 +349,7 @@ def _refused(plan: Planned) -> ToolResult:
     before = wanted[0].before if len(wanted) == 1 else None
     current = f"\nThe text is now:\n{before}" if before is not None else ""
     if len(wanted) > 1:
-        current = " Nothing was changed. Read the files before you go on."
-    return error(f"Refused: what {plan.call.name} would do changed again and again meanwhile.{current}")
+        current = " Nothing was changed. Read the files before you continue."
+    return error(
+        f"Refused: the target of {plan.call.name} kept changing while it was being approved.{current}"
+    )

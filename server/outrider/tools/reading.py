@@ -4,18 +4,16 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import Field
 
-from outrider.permissions.decide import Access
-from outrider.permissions.secret_files import is_secret_file
+from outrider.permissions.policy.decide import Access
+from outrider.permissions.secrets.secret_files import is_secret_file
 from outrider.ports.model import Image, ToolCall, content_hash
-from outrider.tools.changes import OUTSIDE
-from outrider.tools.context import Action, ToolContext
+from outrider.tools.context import OUTSIDE, Action, ReadContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool
-from outrider.tools.result import ToolResult, error, ok
-from outrider.workspace.diff import split_lines
-from outrider.workspace.encoding import apart
-from outrider.workspace.overlay import Picture, ReadProblem
+from outrider.workspace.documents.overlay import Picture, ReadProblem
 from outrider.workspace.paths import Located, PathProblem
 from outrider.workspace.search import SearchProblem
+from outrider.workspace.text.encoding import apart
+from outrider.workspace.text.lines import split_lines
 
 _MAY_BE_AN_IMAGE = frozenset({"binary", "encoding", "too_big"})
 LINE_LIMIT = 2000
@@ -26,8 +24,8 @@ class ReadFile(Params):
     """Arguments of `read_file`."""
 
     path: str = Field(min_length=1, description="Path relative to the workspace.")
-    start_line: int | None = Field(default=None, ge=1, description="First line wanted, from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line wanted.")
+    start_line: int | None = Field(default=None, ge=1, description="First line, from 1.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line.")
 
 
 class ListFiles(Params):
@@ -46,22 +44,20 @@ class SearchText(Params):
     """Arguments of `search`."""
 
     pattern: str = Field(min_length=1, description="Regular expression (ripgrep's dialect).")
-    path: str | None = Field(
-        default=None, description="File or folder to search; the whole workspace without it."
-    )
+    path: str | None = Field(default=None, description="File or folder to search. Default: the workspace.")
     glob: str | None = Field(default=None, description="Only files that match this glob, such as *.py.")
 
 
-async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_read(params: ReadFile, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
     """Read a stretch of a file."""
-    located = await context.folders.locate(params.path)
+    located = await context.workspace.folders.locate(params.path)
     if isinstance(located, PathProblem):
         return error(located.message)
 
     async def perform() -> ToolResult:
-        snapshot = await context.overlay.read(located)
+        snapshot = await context.workspace.overlay.read(located)
         if isinstance(snapshot, ReadProblem) and snapshot.kind in _MAY_BE_AN_IMAGE:
-            picture = await context.overlay.read_image(located)
+            picture = await context.workspace.overlay.read_image(located)
             if picture is not None:
                 return _seen(picture, context)
         if isinstance(snapshot, ReadProblem) and snapshot.kind == "too_big":
@@ -84,14 +80,14 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ToolContext) -> 
     return _look(located, "Read", perform)
 
 
-def _seen(picture: Picture | ReadProblem, context: ToolContext) -> ToolResult:
+def _seen(picture: Picture | ReadProblem, context: ReadContext) -> ToolResult:
     """An image, for a model that takes one."""
     if isinstance(picture, ReadProblem):
         return error(picture.message)
     image = image_of(picture)
     shown = f"{image.name}: {image.media_type}, {image.width} × {image.height} pixels, {image.size} bytes"
-    if not context.takes_images:
-        return error(f"[{shown}; it is not shown: this model takes no images]")
+    if not context.knowledge.takes_images:
+        return error(f"[{shown}; not attached: this model does not support images]")
     return ToolResult("ok", f"[{shown}]", images=(image,), image_contents={image.hash: picture.content})
 
 
@@ -101,12 +97,14 @@ def image_of(picture: Picture) -> Image:
     return Image(picture.path, content_hash(content), head.media_type, head.width, head.height, len(content))
 
 
-async def _part(params: ReadFile, located: Located, problem: ReadProblem, context: ToolContext) -> ToolResult:
+async def _part(params: ReadFile, located: Located, problem: ReadProblem, context: ReadContext) -> ToolResult:
     """Lines of a file that is too big to be read as a whole."""
     first, last = params.start_line or 1, params.end_line
     if last is not None and last < first:
         return error(f"end_line {last} is before start_line {first}.")
-    part = await context.overlay.read_part(located, first, last, LINE_LIMIT, context.limits.output_bytes)
+    part = await context.workspace.overlay.read_part(
+        located, first, last, LINE_LIMIT, context.limits.output_bytes
+    )
     if isinstance(part, ReadProblem):
         return error(part.message)
     if not part.lines:
@@ -116,8 +114,8 @@ async def _part(params: ReadFile, located: Located, problem: ReadProblem, contex
         for number, line in enumerate(part.lines, start=first)
     ]
     if part.more:
-        lines.append(f"[the file goes on; read on with start_line={first + len(part.lines)}]")
-    return ok("\n".join([f"[{problem.message}; this is a part of it]", *lines]))
+        lines.append(f"[more lines follow; continue with start_line={first + len(part.lines)}]")
+    return ok("\n".join([f"[{problem.message}; this is part of it]", *lines]))
 
 
 def _line(number: int, text: str, cut: int) -> str:
@@ -152,20 +150,20 @@ def _numbered(text: str, first: int, last: int | None, limit: int) -> str | Tool
         cut = _line(number, bare[:LINE_LIMIT], max(0, len(bare) - LINE_LIMIT))
         size += len(cut.encode("utf-8", "replace")) + 1
         if size > limit and shown:
-            shown.append(f"[stopped: the file has {len(lines)} lines; go on with start_line={number}]")
+            shown.append(f"[stopped: the file has {len(lines)} lines; continue with start_line={number}]")
             break
         shown.append(cut)
     return "\n".join(shown)
 
 
-async def plan_list(params: ListFiles, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_list(params: ListFiles, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
     """List a folder."""
-    located = await context.folders.locate(params.path)
+    located = await context.workspace.folders.locate(params.path)
     if isinstance(located, PathProblem):
         return error(located.message)
 
     async def perform() -> ToolResult:
-        listing = await context.overlay.list_directory(located, limit=1000)
+        listing = await context.workspace.overlay.list_directory(located, limit=1000)
         if isinstance(listing, ReadProblem):
             return error(listing.message)
         return ok(listing.render())
@@ -173,11 +171,11 @@ async def plan_list(params: ListFiles, _call: ToolCall, context: ToolContext) ->
     return _look(located, "List", perform)
 
 
-async def plan_find(params: FindFiles, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_find(params: FindFiles, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
     """Find files by name."""
 
     async def perform() -> ToolResult:
-        found = await context.search.find(params.pattern, limit=500)
+        found = await context.workspace.search.find(params.pattern, limit=500)
         if isinstance(found, SearchProblem):
             return error(found.message)
         return ok(found.render())
@@ -185,20 +183,20 @@ async def plan_find(params: FindFiles, _call: ToolCall, context: ToolContext) ->
     return Action(access=Access("read"), perform=perform)
 
 
-async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
+async def plan_search(params: SearchText, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
     """Search texts."""
     located = None
     if params.path is not None and params.path != ".":
-        located = await context.folders.locate(params.path)
+        located = await context.workspace.folders.locate(params.path)
         if isinstance(located, PathProblem):
             return error(located.message)
 
     async def perform() -> ToolResult:
         if located is not None and is_secret_file(located.display):
-            snapshot = await context.overlay.read(located)
+            snapshot = await context.workspace.overlay.read(located)
             if not isinstance(snapshot, ReadProblem):
                 context.masking.learn_settings(snapshot.text)
-        found = await context.search.search(params.pattern, located, params.glob, limit=200)
+        found = await context.workspace.search.search(params.pattern, located, params.glob, limit=200)
         if isinstance(found, SearchProblem):
             return error(found.message)
         return ok(found.render())
@@ -210,22 +208,33 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ToolContext)
 
 READ_FILE = Tool(
     "read_file",
-    "Read a text file, as it is in the editor now (unsaved changes included). Lines come numbered; the number and "
-    "the tab after it are not part of the text. A file over 10 MiB comes in parts, and cannot be edited. An image (PNG, "
-    "JPEG, GIF, WebP) is shown to you, if you take images.",
+    "Read a text file as it is in the editor, including unsaved changes. Lines are numbered; the number and "
+    "the tab after it are not part of the text. Files over 10 MiB are read in parts and cannot be edited. Images (PNG, "
+    "JPEG, GIF, WebP) are attached if the model supports them.",
     "read",
     ReadFile,
     plan_read,
 )
 LIST_FILES = Tool("list_files", "List the entries of a folder.", "read", ListFiles, plan_list)
-FIND_FILES = Tool(
-    "find_files", "Find files by a glob; ignored files are left out.", "read", FindFiles, plan_find
-)
+FIND_FILES = Tool("find_files", "Find files by glob, without ignored files.", "read", FindFiles, plan_find)
 SEARCH = Tool(
     "search",
-    "Search the texts of the workspace, unsaved buffers included, with a regular expression. Files over 10 MiB and "
-    "files that hold secrets are left out, unless `path` names one.",
+    "Search the workspace, including unsaved buffers, with a regular expression. Files over 10 "
+    "MiB and secret files are skipped unless `path` names one.",
     "read",
     SearchText,
     plan_search,
 )
+
+
+async def unseen(located: Located, context: ReadContext) -> ToolResult | None:
+    """Why a file must not be looked through for an edit, None where it may: what is not found in it would be told.
+
+    Args:
+        located: The file.
+        context: The turn.
+    """
+    why = context.workspace.why_hidden(located.names)
+    if why is None or await context.knowledge.seen(located.display) is not None:
+        return None
+    return error(f"{located.display} is a secret file: {why}. Read it first; the user decides.")

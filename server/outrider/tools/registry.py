@@ -4,13 +4,13 @@ import difflib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from outrider.ports.model import ToolCall, ToolSpec
-from outrider.tools.context import Action, ToolContext
-from outrider.tools.result import ToolResult
+from outrider.tools.context import Action, ToolContext, ToolResult
 from outrider_protocol.settings import Effect
 
 
@@ -71,8 +71,12 @@ def _say(error: Any) -> str:
     return f"{place}: {error['msg'].removeprefix('Value error, ')}"
 
 
+@cache
 def json_schema(params: type[Params]) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, without the titles that pydantic adds: they only cost tokens."""
+    """The JSON Schema of a tool's arguments, without the titles that pydantic adds: they only cost tokens.
+
+    Made once: each turn offers all tools, and making their schemas took half of its start. Nobody may change it.
+    """
     schema = params.model_json_schema()
     _untitle(schema)
     schema.pop("description", None)
@@ -118,7 +122,7 @@ class Registry:
         if tool := self._tools.get(name):
             return tool
         near = difflib.get_close_matches(name, self._tools, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(self._tools)}."
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(self._tools)}."
         return f"There is no tool {name!r}. {hint}"
 
     def effect(self, name: str) -> Effect | None:

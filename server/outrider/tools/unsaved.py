@@ -4,41 +4,42 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot
-from outrider.tools.context import ToolContext
-from outrider.tools.result import ToolResult, error
+from outrider.tools.context import EditContext, ToolResult, error
 from outrider.workspace.paths import Located
 from outrider_protocol.events import NotSaved, WorkspaceSaved
 
 UNSAVED = "is open with unsaved changes; they have to be saved first"
 """Why a file can neither be deleted nor renamed."""
-OWN_UNSAVED = "is open with unsaved changes of yours, which the editor did not save when it was asked to; the person has to save them first"
+OWN_UNSAVED = (
+    "is open with unsaved changes of yours, which the editor did not save; the user has to save them first"
+)
 """The same, where only the agent changed it."""
 
 
-async def saved_by_client(uris: Sequence[str], call: ToolCall, context: ToolContext) -> None:
+async def saved_by_client(uris: Sequence[str], call: ToolCall, context: EditContext) -> None:
     """Have the client save what it can, without a question: the changes in these buffers were allowed."""
-    shown = context.folders.display_of
-    for tried in await context.have_saved(uris):
+    shown = context.workspace.folders.display_of
+    for tried in await context.buffers.have_saved(uris):
         failed = [NotSaved(path=shown(uri), reason=reason) for uri, reason in tried.failed.items()]
         saved = [shown(uri) for uri in tried.saved]
-        context.record(WorkspaceSaved(call_id=call.id, by=tried.way, paths=saved, failed=failed or None))
+        context.log.record(WorkspaceSaved(call_id=call.id, by=tried.way, paths=saved, failed=failed or None))
 
 
-async def is_own(located: Located, snapshot: Snapshot, context: ToolContext) -> bool:
+async def is_own(located: Located, snapshot: Snapshot, context: EditContext) -> bool:
     """Whether all that is unsaved in a document was put there by this session, so that nobody is asked about it."""
-    on_disk = await context.overlay.on_disk(located)
-    return on_disk is not None and context.is_own_work(located.display, on_disk.text, snapshot.text)
+    on_disk = await context.workspace.overlay.on_disk(located)
+    return on_disk is not None and context.buffers.is_own_work(located.display, on_disk.text, snapshot.text)
 
 
 def saving(
-    files: Sequence[Located], call: ToolCall, context: ToolContext
+    files: Sequence[Located], call: ToolCall, context: EditContext
 ) -> Callable[[], Awaitable[ToolResult | None]] | None:
     """What has these files saved before a call has its effect; None where there are none."""
 
     async def prepare() -> ToolResult | None:
-        documents = [await context.overlay.document_of(file) for file in files]
+        documents = [await context.workspace.overlay.document_of(file) for file in files]
         await saved_by_client([one.uri for one in documents if one is not None], call, context)
-        unsaved = set(await context.overlay.unsaved())
+        unsaved = set(await context.workspace.overlay.unsaved())
         left = [
             file.shown
             for file, one in zip(files, documents, strict=True)

@@ -1,1 +1,1 @@
-"""The folders as the person sees them: open buffers over the disk, edits, journal, search."""
+"""The folders as the user sees them: open buffers over the disk, edits, journal, search."""

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
 
-from outrider.ports.text import one_line
+from outrider.ports.text import bytes_put_back, bytes_spelled_out, one_line
 
 OWN_FOLDER = ".outrider"
-"""Folder of a workspace folder for documents between the person and Outrider; tools never look into it."""
+"""Folder of a workspace folder for documents between the user and Outrider; tools never look into it."""
 
 _LONGEST_NAME = 255
 _LONGEST_PATH = 4096
@@ -36,7 +37,7 @@ class Located:
     """What a path names. It need not exist."""
 
     display: str
-    """How the model and the person write it; locating it again finds the same."""
+    """How the model and the user write it; locating it again finds the same."""
     uri: str
     """Empty for the workspace as a whole."""
     path: Path | None
@@ -50,8 +51,13 @@ class Located:
 
     @property
     def shown(self) -> str:
-        """`display` as it stands in what a person or the model reads: on one line, whatever is in the name."""
+        """`display` as it stands in what a user or the model reads: on one line, whatever is in the name."""
         return one_line(self.display)
+
+    @property
+    def place(self) -> str | None:
+        """The real path as the log can hold it; None for what is on no disk."""
+        return None if self.resolved is None else bytes_spelled_out(str(self.resolved))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,7 +136,7 @@ class Folders:
         if _URI.match(path_text):
             path = path_of(path_text)
             if path is None or not path.is_absolute():
-                return PathProblem(f"{path_text} is no file of this machine")
+                return PathProblem(f"{path_text} is not a file on this machine")
             return self._located(path)
         if path_text.startswith("/"):
             return self._located(Path(path_text))
@@ -150,7 +156,7 @@ class Folders:
         """The path that a file has as long as no link lies below its folder. Does not look at the disk.
 
         Args:
-            display: How the model and the person write it.
+            display: How the model and the user write it.
 
         Returns:
             An absolute path; None for what is on no disk, or in none of these folders.
@@ -176,14 +182,14 @@ class Folders:
         """The workspace folder that a file belongs to, the innermost. Does not look at the disk.
 
         Args:
-            display: How the model and the person write it.
+            display: How the model and the user write it.
         """
         place = self.straight(display)
         holding = [one for one in self.folders if place and Path(place).is_relative_to(one.path)]
         return max(holding, key=lambda one: len(one.path.parts), default=None)
 
     def display_of(self, uri: str) -> str:
-        """How the model and the person write the document of that URI. Does not look at the disk."""
+        """How the model and the user write the document of that URI. Does not look at the disk."""
         path = path_of(uri)
         if path is None:
             return unquote(uri)
@@ -206,12 +212,10 @@ class Folders:
         rest = "/".join(parts)
         named = ", ".join(f"{folder.name}/{rest}" for folder in having or self.folders)
         count = "several" if having else "none"
-        return PathProblem(
-            f"{text}: {count} of the workspace folders has it; say which one you mean: {named}"
-        )
+        return PathProblem(f"{text}: {count} of the workspace folders have it; specify one: {named}")
 
     def _located(self, path: Path) -> Located:
-        path = _without_parents(path)
+        path = _as_on_disk(_without_parents(path))
         resolved = Path(os.path.realpath(path))
         roots = [(folder, Path(os.path.realpath(folder.path))) for folder in self.folders]
         inside = any(resolved.is_relative_to(root) for _, root in roots)
@@ -228,14 +232,15 @@ class Folders:
                     path = folder.path / path.relative_to(root)
                     display = self._display(path)
                     break
-        return Located(display or str(path), path.as_uri(), path, resolved, inside, own)
+        shown = display or bytes_spelled_out(str(path))
+        return Located(shown, path.as_uri(), path, resolved, inside, own)
 
     def _display(self, path: Path) -> str | None:
         holding = [folder for folder in self.folders if path.is_relative_to(folder.path)]
         if not holding:
             return None
         folder = max(holding, key=lambda one: len(one.path.parts))
-        below = path.relative_to(folder.path).as_posix()
+        below = bytes_spelled_out(path.relative_to(folder.path).as_posix())
         if len(self.folders) > 1:
             return folder.name if below == "." else f"{folder.name}/{below}"
         return f"./{below}" if _URI.match(below) else below
@@ -245,11 +250,11 @@ def _unusable(text: str) -> str | None:
     if not text.strip():
         return "the path is empty"
     if "\0" in text:
-        return "a path cannot hold a NUL byte"
+        return "a path cannot contain a NUL byte"
     try:
         names = [len(os.fsencode(name)) for name in text.split("/")]
     except UnicodeEncodeError:
-        return "the path holds half a character"
+        return "the path contains an unpaired surrogate"
     if max(names) > _LONGEST_NAME * 3 or sum(names) + len(names) > _LONGEST_PATH:
         return "the path is too long"
     if not _URI.match(text) and max(names) > _LONGEST_NAME:
@@ -267,6 +272,37 @@ def _without_parents(path: Path) -> Path:
     return current
 
 
+def _as_on_disk(path: Path) -> Path:
+    """A path as the disk has it: its names may have another normal form of Unicode there, or bytes that are no UTF-8.
+
+    A name that is there as it is written is taken so. What is nowhere stays as it is written.
+    """
+    text = str(path)
+    if (text.isascii() and "\\x" not in text) or os.path.lexists(path):
+        return path
+    found = Path(path.anchor)
+    for number, part in enumerate(path.parts[1:], 2):
+        name = part if os.path.lexists(found / part) else _name_on_disk(found, part)
+        if name is None:
+            return found.joinpath(*path.parts[number - 1 :])
+        found /= name
+    return found
+
+
+def _name_on_disk(folder: Path, name: str) -> str | None:
+    """The name of an entry of a folder that is another spelling of a name; None: there is none."""
+    if os.path.lexists(folder / (spelled := bytes_put_back(name))):
+        return spelled
+    if name.isascii():
+        return None
+    wanted = normalize("NFC", name)
+    try:
+        names = (one.name for one in folder.iterdir())
+        return min((one for one in names if normalize("NFC", one) == wanted), default=None)
+    except OSError:
+        return None
+
+
 def _is_own(path: Path, root: Path) -> bool:
     if not path.is_relative_to(root):
         return False
@@ -280,7 +316,7 @@ def folders_down(folder: str, path: str) -> list[str]:
     return [str(one) for one in parents if one.is_relative_to(folder)][::-1]
 
 
-IS_LINK = "is a link; neither it nor what it points to is touched"
+IS_LINK = "is a link; links are not followed or changed"
 """Why a file is neither deleted nor renamed, after its name."""
 
 
@@ -290,7 +326,7 @@ def dangling(located: Located) -> str | None:
     while path is not None and path != path.parent:
         if path.is_symlink() and not path.exists():
             shown = str(name) if name.name == path.name else str(path)
-            return f"{shown} is a link to what does not exist; nothing is made through it"
+            return f"{shown} is a link to a missing file; nothing is created through links"
         path, name = path.parent, name.parent
     return None
 

@@ -1,10 +1,12 @@
-"""Search by text and by name over the workspace as the person sees it, done by ripgrep.
+"""Search by text and by name over the workspace as the user sees it, done by ripgrep.
 
-Unsaved buffers are searched by the same program instead of what is on the disk, so that there is one dialect.
+Unsaved buffers are searched by the same program instead of what is on disk, so that there is one dialect.
 What the result is does not depend on how ripgrep schedules its threads.
 """
 
 import asyncio
+import base64
+import json
 import os
 import re
 import shutil
@@ -17,17 +19,122 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
+from typing import Any, Final
 
 from outrider.ports.clock import Clock
-from outrider.ports.text import is_utf_8
+from outrider.ports.globs import IgnoreRules
+from outrider.ports.text import bytes_spelled_out, is_utf_8
 from outrider.processes import Collected, SpawnProblem, Supervisor, collect
-from outrider.workspace.disk import LEFT_OVER
-from outrider.workspace.documents import DocumentStore
-from outrider.workspace.encoding import BOM
-from outrider.workspace.ignore_files import odd_ignore_file
-from outrider.workspace.overlay import SIZE_LIMIT, Overlay
+from outrider.workspace.disk.disk import LEFT_OVER
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.overlay import SIZE_LIMIT, Overlay
 from outrider.workspace.paths import OWN_FOLDER, Folder, Folders, Located
-from outrider.workspace.printed import IN_ORDER, WITH_JSON, Line, read_json, read_lines
+from outrider.workspace.text.encoding import BOM
+
+_LINE_WIDTH = 400
+WITH_JSON = ("--json",)
+IN_ORDER = (
+    *("--sort", "path", "--max-columns", "4096", "--max-columns-preview"),
+    *("--null", "--line-number", "--column", "--no-heading", "--with-filename", "--color", "never"),
+)
+"""For what prints too much: from path to path, as else it is a matter of chance which part comes first, and with
+long lines cut, which JSON lines never are: one alone may be all that there is room for."""
+_MATCH = b'{"type":"match",'
+"""What a match begins with; two further lines for each file say that it begins and ends, with times."""
+_LEFT_OUT = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]\r?$")
+"""What ripgrep puts at the end of a line that it cuts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that ripgrep printed."""
+
+    path: str
+    number: int
+    text: str
+    """Cut, where it is very long."""
+
+
+def read_json(output: bytes) -> Iterator[Line]:
+    """The lines in ripgrep's JSON; a last one that was cut off is left out."""
+    for line in output.split(b"\n")[:-1]:
+        if line.startswith(_MATCH):
+            data: dict[str, Any] = json.loads(line)["data"]
+            start = data["submatches"][0]["start"] if data["submatches"] else 0
+            path = _text_of(data["path"], "surrogateescape")
+            yield Line(path, data["line_number"], _cut(_text_of(data["lines"]), start))
+
+
+def read_lines(output: bytes) -> Iterator[Line]:
+    """The lines that it prints with `IN_ORDER`; a last one that was cut off is left out."""
+    for line in output.split(b"\n")[:-1]:
+        path, _, rest = line.partition(b"\0")
+        number, _, rest = rest.partition(b":")
+        column, _, text = rest.partition(b":")
+        if number.isdigit() and column.isdigit():  # else it says that a file is binary
+            yield Line(
+                path.decode("utf-8", "surrogateescape"), int(number), _shortened(text, int(column) - 1)
+            )
+
+
+def _shortened(line: bytes, start_byte: int) -> str:
+    text = line.decode("utf-8", "replace")
+    short = _LEFT_OUT.sub("", text)
+    if short != text and start_byte >= len(short.encode()):
+        return f"[a very long line, which matches at byte {start_byte + 1}]"
+    return _cut(short, start_byte)
+
+
+def _text_of(value: dict[str, str], errors: str = "replace") -> str:
+    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", errors)
+
+
+def _cut(line: str, start_byte: int) -> str:
+    line = line.rstrip("\r\n")
+    if len(line) <= _LINE_WIDTH:
+        return line
+    start = len(line.encode("utf-8")[:start_byte].decode("utf-8", "ignore"))
+    first = max(0, min(start - _LINE_WIDTH // 4, len(line) - _LINE_WIDTH))
+    cut = line[first : first + _LINE_WIDTH]
+    return f"{'…' if first else ''}{cut}{'…' if first + _LINE_WIDTH < len(line) else ''}"
+
+
+NAMES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
+MOST_BYTES: Final = 1_000_000
+"""Of such a file; a longer one is named as a reason."""
+MOST_LOOKS: Final = 20_000
+"""Names that are looked at."""
+
+
+def odd_ignore_file(folder: Path) -> str | None:
+    """What is odd about the first such file of a folder, those above it and those below it; None for nothing. Blocks."""
+    above = [one / name for one in (folder, *folder.parents) for name in sorted(NAMES)]
+    above += [one / ".git" / "info" / "exclude" for one in (folder, *folder.parents)]
+    for path in [*map(str, above), *_below(folder)]:
+        try:
+            status = os.stat(path)  # noqa: PTH116 - one of many
+        except OSError:
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            return f"{path} is a pipe or a device"
+        if status.st_size > MOST_BYTES:
+            return f"{path} has {status.st_size} bytes"
+    return None
+
+
+def _below(folder: Path) -> Iterator[str]:
+    waiting, left = [str(folder)], MOST_LOOKS
+    while waiting and left > 0:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue
+        left -= len(entries)
+        yield from (entry.path for entry in entries if entry.name in NAMES)
+        waiting += (entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+
 
 _SECONDS = 30.0
 _QUICK_SECONDS = 3.0
@@ -145,7 +252,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Buffer:
-    """An unsaved buffer: where it would be on the disk, and what is in it."""
+    """An unsaved buffer: where it would be on disk, and what is in it."""
 
     display: str
     resolved: Path | None
@@ -241,7 +348,7 @@ class Search:
     async def _printed(
         self, options: Sequence[str], places: Sequence[_Place], *, any_size: bool
     ) -> list["_Printed"] | SearchProblem:
-        """What ripgrep finds on the disk, unsaved buffers or not."""
+        """What ripgrep finds on disk, unsaved buffers or not."""
         printed: list[_Printed] = []
         for place in places:
             read = read_json
@@ -295,7 +402,7 @@ class Search:
             if isinstance(found, SearchProblem):
                 return found
             if found.truncated or found.timed_out:
-                note = "the workspace is too big to be looked through to its end"
+                note = "the workspace is too big to search completely"
             paths.update(await asyncio.to_thread(_read_paths, found.stdout, place, wanted))
         wanted = await asyncio.to_thread(_matcher, pattern)
         if isinstance(wanted, SearchProblem):
@@ -331,7 +438,7 @@ class Search:
     ) -> Collected | SearchProblem:
         if self._rg is None:
             return SearchProblem(
-                "ripgrep (rg) was not found, so nothing can be searched: install it, or Outrider with its wheel"
+                "ripgrep (rg) was not found, so search is not available: install ripgrep, or the package `ripgrep` beside Outrider"
             )
         done = await collect(
             self._supervisor,
@@ -350,8 +457,8 @@ class Search:
         if died or (done.timed_out and not done.stdout):
             odd = await asyncio.to_thread(odd_ignore_file, place.cwd)
             if died or odd is not None:
-                why = odd or "it may have needed too much memory"
-                return SearchProblem(f"the search did not come to its end: {why}")
+                why = odd or "it may have run out of memory"
+                return SearchProblem(f"the search did not finish: {why}")
         # With --no-messages only what is wrong with the arguments is said.
         if done.code not in {0, 1, None} and done.stderr.strip() and not done.stdout:
             return SearchProblem(done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: "))
@@ -470,15 +577,13 @@ def _narrowed(glob: str | None) -> list[str]:
 
 def _matcher(glob: str) -> Callable[[str], bool] | SearchProblem:
     """Whether a path in a folder matches a glob, as in a `.gitignore`, with `{a,b}` besides."""
-    from pathspec import GitIgnoreSpec
-
     excludes = glob.startswith("!")
     wanted = glob.removeprefix("!").removeprefix("./")
     try:
-        spec = GitIgnoreSpec.from_lines(islice(_without_braces(wanted), 100))
+        rules = IgnoreRules(islice(_without_braces(wanted), 100))
     except ValueError as problem:
         return SearchProblem(f"the glob {glob!r} is not valid: {problem}")
-    return lambda path: spec.match_file(path) != excludes
+    return lambda path: rules.matches(path) != excludes
 
 
 def _without_braces(glob: str) -> Iterator[str]:
@@ -493,7 +598,7 @@ def _without_braces(glob: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Admits:
-    """Which files on the disk count."""
+    """Which files on disk count."""
 
     wanted: Callable[[str], bool]
     """By the path in the folder."""
@@ -543,12 +648,12 @@ def _matches(lines: Iterable[Line], place: _Place, admits: _Admits | None) -> li
                 inner, whole, real + below if is_below else os.path.realpath(whole)
             )
         if admits is None or admitted[path]:
-            matches.append(Match(place.display(path), line.number, line.text))
+            matches.append(Match(place.display(bytes_spelled_out(path)), line.number, line.text))
     return matches
 
 
 def _read_paths(output: bytes, place: _Place, wanted: Callable[[str], bool]) -> list[str]:
-    names = (name.decode("utf-8", "replace").removeprefix("./") for name in output.split(b"\0")[:-1])
+    names = (name.decode("utf-8", "backslashreplace").removeprefix("./") for name in output.split(b"\0")[:-1])
     return [place.display(name) for name in names if wanted(name)]
 
 

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.models.routing.choose import choose, in_order
-from outrider.models.routing.latency import Pace
-from outrider.models.routing.profile import Profile
-from outrider.models.routing.score import Demand, score
+from outrider.models.routing.choose import Demand, choose, in_order, score
+from outrider.models.routing.profile import Pace, Profile
 from outrider.ports.model import Latency
 from outrider.ports.routing import Need, Routing
 from outrider_protocol.settings import Price, Tiers
@@ -174,9 +172,9 @@ SMALL, MID, BIG = Price(input=0, output=0), Price(input=1, output=10), Price(inp
         (Demand(0), "small", None, None, {}, 0.0 + 0.50 + 0.05),
         # no bonus below half
         (Demand(0), "small", SMALL, 0.0, {"reasoning": True}, 1.0),
-        # voice: latency counts most, and more than the anchor is no worse
-        (Demand(0), "small", SMALL, 9000.0, {"weights": "voice"}, 0.10 + 0.30 + 0.0),
-        (Demand(0), None, SMALL, 0.0, {"weights": "voice"}, 0.10 + 0.30 * 0.5 + 0.60),
+        # more than the anchor is no worse
+        (Demand(0), "small", SMALL, 9000.0, {}, 0.40 + 0.50 + 0.0),
+        (Demand(0), None, SMALL, 0.0, {}, 0.40 + 0.50 * 0.5 + 0.10),
     ],
 )
 def test_the_score(

@@ -58,6 +58,8 @@ def test_prices_and_windows_of_the_table_count_only_where_the_maker_serves_it() 
     elsewhere = family_of("vendor/claude-sonnet-4-5", ANYWHERE)
     assert (elsewhere.price, elsewhere.context_window) == (None, None)
     assert (elsewhere.tool_strength, elsewhere.edit_format) == ("strong", "replace")
+    for name in ("anthropic/claude-sonnet-4.5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"):
+        assert family_of(name, ANYWHERE) == elsewhere
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,10 @@ def test_a_window_is_that_of_what_may_be_asked(model: str, window: int | None) -
         ("mistral-nemo", "mistral"),
         ("gpt-oss:20b", "harmony"),
         ("gemma3:4b", "gemma"),
+        ("tencent/Hy4-preview", "glm-xml"),
+        ("tencent/Hunyuan-A13B-Instruct", "json-array"),
+        ("allenai/Olmo-3-7B-Instruct", "pythonic"),
+        ("ByteDance-Seed/Seed-OSS-36B-Instruct", "qwen3-coder-xml"),
         ("my-model", None),
         ("phi4", None),
     ],

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from outrider.models.text_tools import FORMATS, Call, read_message, tool_of
-from outrider.models.text_tools.literal import of_text
-from outrider.models.text_tools.source import Mismatch
+from outrider.models.text_tools.source import Mismatch, of_text
 from outrider.models.text_tools.tools import Tools
 
 

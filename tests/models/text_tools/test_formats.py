@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ CASES = {
     path.stem: json.loads(path.read_text("utf-8")) for path in Path(__file__).parent.glob("cases/*.json")
 }
 TABLE = [(form, case) for form, cases in CASES.items() for case in cases]
-SEED = 20_240_611
 
 
 def splits(text: str, seed: int) -> list[str]:
@@ -147,22 +145,6 @@ def test_no_message_breaks_a_parser_and_no_split_changes_a_result(form: str, tex
     for call in whole["calls"]:
         assert isinstance(call["name"], str)
         json.dumps(call["arguments"], allow_nan=False)
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_time_grows_with_the_length_alone(form: str) -> None:
-    for opening in (
-        "<tool_call>",
-        '<tool_call>{"name": "',
-        "<function=a><parameter=b>",
-        "```json\n{",
-        "[get_time(a='",
-    ):
-        text = opening * (200_000 // len(opening))
-        begun = time.process_time()
-        outcome(read(form, [text]))
-        outcome(read(form, splits(text, SEED)))
-        assert time.process_time() - begun < 20
 
 
 values = st.recursive(

@@ -8,7 +8,7 @@ import pytest
 from models.text_tools.tools import TOOLS
 from outrider.models.catalog import Catalog
 from outrider.models.text_tools import FORMATS, Call
-from outrider.models.with_text_tools import TextToolModel, as_text
+from outrider.models.wrappers import TextToolModel, as_text
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import (
     Message,
@@ -42,6 +42,15 @@ class Writer:
 
     def broken_off(self, request: ModelRequest, characters: int) -> None:
         return None
+
+    @property
+    def retry_in(self) -> float | None:
+        """None: it makes each request once."""
+        return None
+
+    def retry_now(self) -> bool:
+        """False: it makes each request once."""
+        return False
 
     def left_over(self) -> int:
         return 3

@@ -1,4 +1,4 @@
---- A hunk in the person's own words: a small window with the lines that it would put in. Writing it takes them.
+--- A hunk in the user's own words: a small window with the lines that it would put in. Writing it takes them.
 local items = require('outrider.items')
 local log = require('outrider.log')
 local place = require('outrider.place')
@@ -8,7 +8,7 @@ local M = {}
 
 local SMALLEST, BIGGEST = 3, 15
 
---- Let the person change what a hunk puts in.
+--- Let the user change what a hunk puts in.
 ---@param item outrider.Item
 ---@param hunk outrider.Hunk
 ---@param done fun(text: string) gets whole lines; empty where nothing is put in

@@ -9,6 +9,9 @@ Blocks.__index = Blocks
 
 local namespace = vim.api.nvim_create_namespace('outrider.blocks')
 Blocks.namespace = namespace
+local notes = vim.api.nvim_create_namespace('outrider.blocks.notes')
+-- Bytes of one row of live text: Neovim copies a row for each piece that is added to it.
+local LONGEST_ROW = 16 * 1024
 
 ---@param buffer integer
 ---@return outrider.Blocks
@@ -93,6 +96,41 @@ function Blocks:grow(name, lines)
   end
 end
 
+--- Where a row ends that begins at a place of a line; never within a character.
+local function last_of_row(line, first, room)
+  local last = math.min(first + room - 1, #line)
+  for _ = 1, last < #line and 3 or 0 do
+    local following = line:byte(last + 1)
+    if last < first or following < 0x80 or following >= 0xC0 then
+      break
+    end
+    last = last - 1
+  end
+  return last
+end
+
+--- The rows that show lines as they come: a line that is very long goes on in further ones.
+---@param lines string[]
+---@param prefix string what each row but the first begins with
+---@param room integer bytes that fit into the first one
+---@return string[] rows
+---@return integer[] cut which of them go on in the next one
+local function rows_of(lines, prefix, room)
+  local rows, cut, begin = {}, {}, ''
+  for _, line in ipairs(lines) do
+    local first = 1
+    repeat
+      local last = last_of_row(line, first, room)
+      rows[#rows + 1] = begin .. line:sub(first, last)
+      first, room, begin = last + 1, LONGEST_ROW, prefix
+      if first <= #line then
+        cut[#cut + 1] = #rows
+      end
+    until first > #line
+  end
+  return rows, cut
+end
+
 --- Go on in the last line of a block: text as it comes, in pieces that end anywhere.
 ---@param name string
 ---@param text string
@@ -102,19 +140,24 @@ function Blocks:stream(name, text, prefix)
   if not block then
     return
   end
-  local pieces = clean(vim.split(text, '\n', { plain = true }))
-  for index = 2, #pieces do
-    pieces[index] = prefix .. pieces[index]
-  end
   local start = self:start(block)
   local row = start + block.size - 1
   local length = #vim.api.nvim_buf_get_lines(self.buffer, row, row + 1, false)[1]
+  local lines = clean(vim.split(text, '\n', { plain = true }))
+  local pieces, cut = rows_of(lines, prefix, math.max(LONGEST_ROW - length, 0))
   vim.bo[self.buffer].modifiable = true
   vim.api.nvim_buf_set_text(self.buffer, row, length, row, length, pieces)
   vim.bo[self.buffer].modifiable = false
   -- What came into its empty first line has pushed it along.
   vim.api.nvim_buf_set_extmark(self.buffer, namespace, start, 0, { id = block.mark })
   block.size = block.size + #pieces - 1
+  for _, index in ipairs(cut) do
+    vim.api.nvim_buf_set_extmark(self.buffer, notes, row + index - 1, 0, {
+      virt_text = { { ' … the line goes on below', 'NonText' } },
+      invalidate = true,
+      undo_restore = false,
+    })
+  end
 end
 
 --- Take a block away.

@@ -103,8 +103,8 @@ end
 ---@param client vim.lsp.Client
 ---@param command string
 ---@param argument table?
----@param done fun(result: table)? gets the result; a problem is told to the person
----@param failed fun(problem: lsp.ResponseError)? gets the problem in place of the person
+---@param done fun(result: table)? gets the result; a problem is told to the user
+---@param failed fun(problem: lsp.ResponseError)? gets the problem in place of the user
 function M.execute(client, command, argument, done, failed)
   local params = { command = command, arguments = { argument or vim.empty_dict() } }
   if argument and next(argument) == nil then

@@ -189,6 +189,23 @@ commands.cancel = {
   end,
 }
 
+commands.retry = {
+  about = 'make the next attempt at the provider now',
+  run = function()
+    in_session(function(client, session)
+      if session.away then
+        return log.say('info', sessions.ELSEWHERE)
+      end
+      if not session:retry_in() then
+        return log.say('info', 'No attempt at a provider is waited for.')
+      end
+      client_of.execute(client, 'outrider.retry', { turnId = session.turn }, function()
+        session.retry = nil
+      end)
+    end)
+  end,
+}
+
 local function took_back(what)
   return function(result)
     local paths = vim.tbl_map(function(one)
@@ -218,7 +235,26 @@ local function take_back(command, what)
     end
     local session = sessions.here(client)
     local params = { scope = given.words[1], id = given.words[2], sessionId = session and session.id or nil }
-    client_of.execute(client, command, params, took_back(what))
+    if command == 'outrider.undo' then
+      params.latest = true
+    end
+    client_of.execute(client, command, params, took_back(what), function(problem)
+      local data = problem.data or {}
+      if data.reason ~= 'not_latest' then
+        return log.say('error', ('Outrider: %s'):format(problem.message or vim.inspect(problem)))
+      end
+      vim.ui.select({ 'Undo it', 'Leave it' }, {
+        prompt = ('The latest turn has nothing to take back. Undo “%s”? '):format(
+          drawing.short(data.prompt, 80)
+        ),
+        kind = 'outrider_undo',
+      }, function(choice)
+        if choice == 'Undo it' then
+          local named = { sessionId = data.sessionId, scope = 'turn', id = data.turnId }
+          client_of.execute(client, command, named, took_back(what))
+        end
+      end)
+    end)
   end
 end
 
@@ -475,7 +511,7 @@ local function set_permissions(client, mode)
 end
 
 commands.permissions = {
-  about = 'what may happen without a question: read-only, ask, auto-edit, full',
+  about = 'what Outrider may do without asking: read-only, ask, auto-edit, full',
   run = function(given)
     local client = client_of.needed()
     if not client then

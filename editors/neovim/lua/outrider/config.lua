@@ -1,12 +1,14 @@
---- What the person set: `require('outrider').setup { … }` or `vim.g.outrider = { … }`, both optional.
+--- What the user set: `require('outrider').setup { … }` or `vim.g.outrider = { … }`, both optional.
 local M = {}
 
 ---@class outrider.Config
 local defaults = {
   --- Settings of the server (`initializationOptions`): `model`, `providers`, `permissionMode`, `limits`, …
   settings = {},
-  --- `inline`: shown at the lines and in the session, answered when the person likes. `select`: `vim.ui.select` at once.
+  --- `inline`: shown at the lines and in the session, answered when the user likes. `select`: `vim.ui.select` at once.
   ask = 'inline',
+  --- Seconds that what is asked must have been on the screen before a yes to it counts; 0 for scripts that answer.
+  read_seconds = 0.4,
   --- Let the model look at the diagnostics of all language servers.
   diagnostics = true,
   --- Seconds after which a server that has not answered is reported.
@@ -32,6 +34,7 @@ local defaults = {
     answer = '<CR>',
     steer = 'i',
     cancel = 'C',
+    retry = 'R',
     undo = 'U',
     close = 'q',
     help = 'g?',
@@ -70,7 +73,7 @@ local given = {}
 ---@type outrider.Config?
 local merged
 
---- Take what the person set.
+--- Take what the user set.
 ---@param options table?
 function M.set(options)
   given = options or {}

@@ -1,4 +1,4 @@
---- What the person is looking at, for a task: the document, the selection, diagnostics of all language servers.
+--- What the user is looking at, for a task: the document, the selection, diagnostics of all language servers.
 local M = {}
 
 --- A byte column as the server counts.

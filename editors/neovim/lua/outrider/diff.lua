@@ -11,7 +11,7 @@ local namespace = vim.api.nvim_create_namespace('outrider.diff')
 
 ---@class outrider.DiffTab
 ---@field tab integer
----@field from integer the tab that the person came from
+---@field from integer the tab that the user came from
 ---@field now? integer the buffer on the left
 ---@field proposed integer the buffer on the right
 ---@field change? outrider.EditProposed nil where only the title and the detail are shown
@@ -53,7 +53,8 @@ end
 
 local function bar(item)
   local keys = config.get().diff_keys
-  local title = require('outrider.drawing').short(item.title, 100):gsub('%%', '%%%%')
+  local title =
+    require('outrider.drawing').short(require('outrider.drawing').head(item), 100):gsub('%%', '%%%%')
   local parts = {}
   local function add(name, what)
     if keys[name] then
@@ -104,7 +105,7 @@ local function close_tab(one)
   end
 end
 
---- The person closed what was shown of a change, by a command of their own.
+--- The user closed what was shown of a change, by a command of their own.
 ---@param id string
 ---@param one outrider.DiffTab
 local function closed_by_hand(id, one)
@@ -324,7 +325,12 @@ function M.open(item)
     vim.api.nvim_set_current_tabpage(first.tab)
   end
   if not tabs[item.id] or not whole then
-    local lines = vim.split(vim.trim(item.title .. '\n\n' .. item.detail), '\n', { plain = true })
+    local whole_title = item.title
+    if item.summary then
+      -- All of a command, behind a margin: no line of it reads like one of Outrider's.
+      whole_title = item.summary .. '\n\n│ ' .. item.title:gsub('\n', '\n│ ')
+    end
+    local lines = vim.split(vim.trim(whole_title .. '\n\n' .. item.detail), '\n', { plain = true })
     local buffer = scratch(('outrider://item/%s'):format(item.id), lines, 'diff')
     local renamed = vim.tbl_filter(function(hunk)
       return hunk.change.operation == 'rename'

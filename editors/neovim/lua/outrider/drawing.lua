@@ -111,6 +111,13 @@ function M.hunks(data)
   return lines
 end
 
+--- What an item is about, in one line where it has one.
+---@param item outrider.Item
+---@return string
+function M.head(item)
+  return item.summary or item.title
+end
+
 --- What an item says besides its title and, for an edit, its hunks.
 ---@param item outrider.Item
 ---@return string
@@ -154,7 +161,7 @@ end
 ---@param keys table<string, string|false>
 ---@return string[]
 function M.item(item, keys)
-  local lines = vim.split(item.title, '\n', { plain = true })
+  local lines = vim.split(M.head(item), '\n', { plain = true })
   lines[1] = '? ' .. lines[1]
   local besides = M.besides(item)
   if besides ~= '' then
@@ -213,7 +220,7 @@ function M.usage(usage)
   return usage.cost and ('%s · cost %.4f'):format(text, usage.cost) or text
 end
 
---- What the person can do about the end of a turn, by its reason.
+--- What the user can do about the end of a turn, by its reason.
 local HINTS = {
   auth = 'The provider does not take the key: set another one in the environment of Neovim.',
   connection = "Look at the network, and at the provider's baseUrl; then give the task again.",
@@ -237,7 +244,7 @@ function M.finished(data)
   }
 end
 
---- A rule as a person reads it.
+--- A rule as a user reads it.
 ---@param rule outrider.RulePattern
 ---@return string
 function M.rule(rule)

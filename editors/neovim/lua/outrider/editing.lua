@@ -1,4 +1,4 @@
---- What Outrider changes in buffers and on the disk: one undo step for each edit, saving, reading again.
+--- What Outrider changes in buffers and on disk: one undo step for each edit, saving, reading again.
 local client_of = require('outrider.client')
 local log = require('outrider.log')
 
@@ -32,7 +32,7 @@ for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
   known[buffer] = vim.api.nvim_buf_is_loaded(buffer) and changed_at(buffer) or nil
 end
 
---- Begin a new undo step in a buffer; it works while the person is typing, too.
+--- Begin a new undo step in a buffer; it works while the user is typing, too.
 local function break_undo(buffer)
   vim.api.nvim_buf_call(buffer, function()
     vim.cmd('let &l:undolevels = &l:undolevels')
@@ -79,7 +79,7 @@ function M.save(buffer)
   local before, now = known[buffer], changed_at(buffer)
   if before and now and not vim.deep_equal(before, now) then
     -- Neovim would ask, and take the next key of what is typed for the answer.
-    return ('%s: it was changed on the disk since it was read; `:w!` writes over that, `:e!` takes it'):format(
+    return ('%s: it was changed on disk since it was read; `:w!` writes over that, `:e!` takes it'):format(
       vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buffer), ':.')
     )
   end
@@ -128,11 +128,11 @@ function M.on_save(params)
 end
 
 local CHANGED = {
-  changed = '%s was changed on the disk; `:e` reads it again.',
-  conflict = '%s was changed on the disk, and here too: `:w!` keeps what is here, `:e!` takes that.',
+  changed = '%s was changed on disk; `:e` reads it again.',
+  conflict = '%s was changed on disk, and here too: `:w!` keeps what is here, `:e!` takes that.',
 }
 
---- Read a file again that was changed on the disk, where Neovim does that without a question. What it would ask is told:
+--- Read a file again that was changed on disk, where Neovim does that without a question. What it would ask is told:
 --- it would take the next key of what is typed for the answer.
 local function read_again(buffer)
   local asks = vim.api.nvim_create_autocmd('FileChangedShell', {
@@ -150,7 +150,7 @@ local function read_again(buffer)
   vim.api.nvim_del_autocmd(asks)
 end
 
---- Follow a session: what was changed on the disk is read again, where the person set `autoread`.
+--- Follow a session: what was changed on disk is read again, where the user set `autoread`.
 ---@param event outrider.Event
 function M.event(_, event)
   local command = event.type == 'tool.finished' and event.data.name == 'run_command'

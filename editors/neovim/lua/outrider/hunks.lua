@@ -1,8 +1,9 @@
---- The hunk that the person means: the one under the cursor, in the text or in the diff view; and what is done with it.
+--- The hunk that the user means: the one under the cursor, in the text or in the diff view; and what is done with it.
 local client_of = require('outrider.client')
 local items = require('outrider.items')
 local log = require('outrider.log')
 local place = require('outrider.place')
+local reading = require('outrider.reading')
 local review = require('outrider.review')
 local sessions = require('outrider.sessions')
 
@@ -121,7 +122,7 @@ local function move(item, step)
   end
 end
 
---- The hunk that is meant. One that the person does not look at is shown first, and nothing is done with it.
+--- The hunk that is meant. One that the user does not look at is shown first, and nothing is done with it.
 ---@param item outrider.Item
 ---@return outrider.Hunk?
 local function meant(item)
@@ -147,7 +148,7 @@ local function meant(item)
   end
 end
 
---- Go on with what is left, if the person is still there.
+--- Go on with what is left, if the user is still there.
 local function decide(item, hunk, decision, more)
   review.decide(item, hunk, decision, more)
   local left = review.left(item)
@@ -199,12 +200,18 @@ local OF_ITEM = {
 --- What can be done with a hunk.
 M.NAMES = { 'accept', 'amend', 'next', 'previous', 'reason', 'reject' }
 
+--- What of that is a yes.
+local YES = { accept = true, allow = true }
+
 --- Do what a key stands for, of the item that is shown.
 ---@param name string
 ---@param item outrider.Item
 function M.by_key(name, item)
   if #review.hunks(item) == 0 or not (OF_HUNK[name] or OF_ITEM[name]) then
     return items.by_key(name, item)
+  end
+  if YES[name] and not reading.takes_yes(item.id) then
+    return
   end
   if OF_ITEM[name] then
     return OF_ITEM[name](item)

@@ -96,7 +96,7 @@ local function foot(item, hunk, count, is_last)
   if is_last then
     local all = named(of_all(item, count)) or ':Outrider allow, reject or diff'
     lines[#lines + 1] =
-      { { ('%s — %s'):format(all, drawing.short(item.title, 120)), 'OutriderProposalHint' } }
+      { { ('%s — %s'):format(all, drawing.short(drawing.head(item), 120)), 'OutriderProposalHint' } }
   end
   return lines
 end

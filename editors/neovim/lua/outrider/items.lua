@@ -1,8 +1,9 @@
---- The open items: told to the person, and answered. Only what the person chose is ever sent.
+--- The open items: told to the user, and answered. Only what the user chose is ever sent.
 local client_of = require('outrider.client')
 local config = require('outrider.config')
 local drawing = require('outrider.drawing')
 local log = require('outrider.log')
+local reading = require('outrider.reading')
 local sessions = require('outrider.sessions')
 
 local M = {}
@@ -12,6 +13,8 @@ local DECISIONS = {
   ['Run outside once'] = 'allow_once',
   ['Allow for this session'] = 'allow_session',
   ['Reject'] = 'reject',
+  ['Put back'] = 'put_back',
+  ['Keep'] = 'keep',
 }
 local ALWAYS = 'Always allow…'
 local SCOPES = { { 'Always in this workspace', 'workspace' }, { 'Always everywhere', 'everywhere' } }
@@ -50,8 +53,16 @@ end
 ---@param item outrider.Item
 ---@param answer { decision: string?, answer: string?, note: string?, scope: string? }
 function M.answer(item, answer)
+  local session = sessions.get(item.sessionId)
+  if session and session.state == 'lost' and session:item(item.id) then
+    if client_for(item) then
+      log.say('info', sessions.ELSEWHERE)
+    end
+    return
+  end
   if not M.is_open(item) then
-    log.say('warning', ('Outrider does not ask that any more: %s'):format(drawing.short(item.title, 100)))
+    local about = drawing.short(drawing.head(item), 100)
+    log.say('warning', ('This was already answered, so your answer changes nothing: %s'):format(about))
     return
   end
   local client = client_for(item)
@@ -112,13 +123,15 @@ end
 ---@param item outrider.Item
 function M.always(item)
   local rules = vim.tbl_map(drawing.rule, item.always or {})
-  vim.ui.select(SCOPES, {
+  reading.select(SCOPES, {
     prompt = ('Always allow %s? '):format(drawing.short(table.concat(rules, ', '), 300)),
     kind = 'outrider_always',
     format_item = function(scope)
       return scope[1]
     end,
-  }, function(scope)
+  }, function()
+    return true
+  end, function(scope)
     if scope then
       M.answer(item, { decision = 'allow_always', scope = scope[2] })
     end
@@ -126,11 +139,11 @@ function M.always(item)
 end
 
 ---@param item outrider.Item
----@return { text: string, act: fun() }[]
+---@return { text: string, act: fun(), is_yes: boolean? }[]
 local function choices(item)
   local list = {}
-  local function add(text, act)
-    list[#list + 1] = { text = text, act = act }
+  local function add(text, act, is_yes)
+    list[#list + 1] = { text = text, act = act, is_yes = is_yes }
   end
   if item.kind == 'approval' then
     for _, option in ipairs(item.options) do
@@ -144,7 +157,8 @@ local function choices(item)
             else
               allow(item, decision)
             end
-          end
+          end,
+          decision ~= 'reject'
         )
       elseif option == ALWAYS then
         add(option, function()
@@ -152,9 +166,11 @@ local function choices(item)
         end)
       end
     end
-    add(REJECT_WITH_NOTE, function()
-      M.reject_with_note(item)
-    end)
+    if vim.list_contains(item.options, 'Reject') then
+      add(REJECT_WITH_NOTE, function()
+        M.reject_with_note(item)
+      end)
+    end
     if #require('outrider.review').hunks(item) > 1 then
       add(BY_HUNK, function()
         require('outrider.hunks').start(item)
@@ -168,11 +184,11 @@ local function choices(item)
   for _, option in ipairs(item.options) do
     add(option, function()
       answer_question(item, option)
-    end)
+    end, true)
   end
   if item.allowFreeForm then
     add(OTHER, function()
-      M.write(drawing.short(item.title, 60) .. ' ', function(text)
+      M.write(drawing.short(drawing.head(item), 60) .. ' ', function(text)
         M.answer(item, { answer = text })
       end)
     end)
@@ -180,7 +196,7 @@ local function choices(item)
   return list
 end
 
---- Let the person choose what to say to an item. Leaving the choice answers nothing.
+--- Let the user choose what to say to an item. Leaving the choice answers nothing.
 ---@param item outrider.Item
 function M.choose(item)
   local list = choices(item)
@@ -188,13 +204,16 @@ function M.choose(item)
     return list[1].act()
   end
   local what = item.kind == 'approval' and drawing.besides(item) or item.detail
-  vim.ui.select(list, {
-    prompt = vim.trim(('%s %s'):format(drawing.short(item.title, 300), drawing.short(what, 200))) .. ' ',
+  reading.select(list, {
+    prompt = vim.trim(('%s %s'):format(drawing.short(drawing.head(item), 300), drawing.short(what, 200)))
+      .. ' ',
     kind = 'outrider_' .. item.kind,
     format_item = function(choice)
       return drawing.short(choice.text, 300)
     end,
   }, function(choice)
+    return choice.is_yes == true
+  end, function(choice)
     if choice then
       choice.act()
     end
@@ -211,7 +230,8 @@ function M.by_key(name, item)
   if name == 'diff' then
     return require('outrider.diff').open(item)
   end
-  if name == 'answer' or item.kind ~= 'approval' then
+  -- What is asked about files that a command changed is neither allowed nor rejected.
+  if name == 'answer' or item.kind ~= 'approval' or vim.list_contains(item.options, 'Put back') then
     return M.choose(item)
   end
   if name == 'note' then
@@ -221,6 +241,9 @@ function M.by_key(name, item)
     return log.say('warning', 'This can be allowed only once.')
   end
   if name == 'allow' or name == 'session' then
+    if not reading.takes_yes(item.id) then
+      return
+    end
     allow(item, name == 'allow' and 'allow_once' or 'allow_session')
   else
     M.answer(item, { decision = 'reject' })
@@ -241,7 +264,7 @@ function M.pick(client, done)
       prompt = 'Outrider asks ',
       kind = 'outrider_items',
       format_item = function(item)
-        return drawing.short(item.title, 200)
+        return drawing.short(drawing.head(item), 200)
       end,
     }, function(item)
       if item then
@@ -291,7 +314,7 @@ local function tell(item, is_again)
   local said = is_again and 'The text has changed, so Outrider asks again: %s'
     or 'Outrider asks: %s (:Outrider answer)'
   local room = vim.v.echospace - #said:format('')
-  log.say('info', said:format(drawing.fit(item.title, math.max(room, SHORTEST))))
+  log.say('info', said:format(drawing.fit(drawing.head(item), math.max(room, SHORTEST))))
 end
 
 local function announce(session, item, is_again)
@@ -299,6 +322,7 @@ local function announce(session, item, is_again)
   if not item or item.kind == 'tool' or sessions.is_reading(session.id) then
     return
   end
+  reading.appeared(item.id)
   if config.get().ask == 'select' then
     return vim.schedule(function()
       if M.is_open(item) then
@@ -324,6 +348,7 @@ function M.event(session, event)
     or event.type == 'question.answered'
     or event.type == 'tool.answered'
   then
+    reading.forget(event.data.id)
     require('outrider.inline').hide(event.data.id)
     require('outrider.diff').close(event.data.id)
     require('outrider.review').forget(event.data.id, event.data.callId)

@@ -247,6 +247,7 @@ function M.on_init(client, result)
   end
   follow(client)
   require('outrider.pulse').follow(client)
+  require('outrider.sessions').call_waiting(client)
   require('outrider.status').changed()
 end
 

@@ -22,7 +22,7 @@ function M.keep(kind, text)
   end
 end
 
---- Tell the person, and keep it.
+--- Tell the user, and keep it.
 ---@param kind 'error'|'warning'|'info'
 ---@param text string
 function M.say(kind, text)
@@ -31,7 +31,7 @@ function M.say(kind, text)
   vim.notify(text, LEVELS[number], { title = 'Outrider' })
 end
 
---- Tell the person, on one line, what no command of theirs brought: a longer message would stop the editor, and take
+--- Tell the user, on one line, what no command of theirs brought: a longer message would stop the editor, and take
 --- the next key of what is typed. All of it is kept.
 ---@param text string
 function M.tell(text)

@@ -59,7 +59,7 @@ function M.use(client, name)
   status.changed()
 end
 
---- Have the person choose.
+--- Have the user choose.
 ---@param client vim.lsp.Client
 function M.choose(client)
   local function write()

@@ -13,7 +13,7 @@ local MISSED = 2
 ---@type table<integer, uv.uv_timer_t>
 local timers = {}
 
---- Whether anything is expected of the server: what waits for the person may do so for days.
+--- Whether anything is expected of the server: what waits for the user may do so for days.
 local function is_awaited(client)
   return client_of.waits(client)
     or vim.iter(sessions.of(client.id)):any(function(session)

@@ -1,4 +1,4 @@
---- What the person decides about the hunks of an edit, one by one. Nothing is sent before all of it is decided.
+--- What the user decides about the hunks of an edit, one by one. Nothing is sent before all of it is decided.
 local items = require('outrider.items')
 local sessions = require('outrider.sessions')
 
@@ -13,7 +13,7 @@ local M = {}
 --- By item, then by hunk.
 ---@type table<string, table<string, outrider.ReviewedHunk>>
 local decided = {}
---- What was rejected or written by the person in an edit that was answered, by call: it may be asked again.
+--- What was rejected or written by the user in an edit that was answered, by call: it may be asked again.
 ---@type table<string, { hunk: outrider.Hunk, one: outrider.ReviewedHunk }[]>
 local past = {}
 --- The hunks that were decided about, by item.
@@ -67,7 +67,7 @@ function M.has_begun(item)
   return next(decided[item.id] or {}) ~= nil
 end
 
---- The text that a hunk puts in, in the person's words where they gave some.
+--- The text that a hunk puts in, in the user's words where they gave some.
 ---@param item outrider.Item
 ---@param hunk outrider.Hunk
 ---@return string
@@ -166,7 +166,7 @@ function M.finish(call)
   past[call] = nil
 end
 
---- A call asks again: hunks that are the same as before stay rejected, or as the person wrote them. What was only
+--- A call asks again: hunks that are the same as before stay rejected, or as the user wrote them. What was only
 --- accepted is asked about anew.
 ---@param item outrider.Item
 ---@return boolean whether there are any

@@ -16,6 +16,7 @@
 ---@field mode? string
 ---@field model? string
 ---@field doing? string the tool at work, for the status line
+---@field retry? { at: number, seq: integer } when the next attempt at the provider is made, in seconds since 1970
 ---@field step integer
 ---@field usage { inputTokens: integer, outputTokens: integer, cost: number?, estimated: boolean? } of the turn
 ---@field unpriced? boolean whether the cost of a part of it is unknown
@@ -53,6 +54,12 @@ end
 ---@param event outrider.Event
 function Session:take(event)
   self.seq = event.seq
+  if event.type == 'turn.finished' or event.type == 'turn.started' then
+    self.retry = nil
+  elseif vim.startswith(event.type, 'model.') and (event.data.purpose or 'main') == 'main' then
+    -- Any further event about the model says that the attempt was made.
+    self.retry = nil
+  end
   local fold = self['on ' .. event.type]
   if fold then
     fold(self, event.data, event)
@@ -156,7 +163,29 @@ Session['on session.titled'] = function(self, data)
   self:spend(data)
 end
 
-Session['on model.retried'] = Session.spend
+--- Seconds since 1970 of a time stamp in UTC.
+---@param stamp string ISO 8601
+---@return number?
+local function seconds_of(stamp)
+  local whole, fraction = stamp:match('^(%d+%-%d+%-%d+T%d+:%d+:%d+)(%.?%d*)')
+  local at = whole and vim.fn.strptime('%Y-%m-%dT%H:%M:%S %z', whole .. ' +0000') or 0
+  return at ~= 0 and at + (tonumber('0' .. fraction) or 0) or nil
+end
+
+Session['on model.retried'] = function(self, data, event)
+  self:spend(data)
+  local from = data.wait and data.wait > 0 and event.turnId == self.turn and seconds_of(event.ts)
+  self.retry = from and { at = from + data.wait, seq = event.seq } or nil
+end
+
+--- Seconds until the turn makes its next attempt at a provider; nil where it does not wait for that here.
+---@return number?
+function Session:retry_in()
+  local seconds, microseconds = vim.uv.gettimeofday()
+  local left = self.retry and self.turn and not self.away and self.retry.at - seconds - microseconds / 1e6
+  return left and left > 0 and left or nil
+end
+
 Session['on model.fellBack'] = Session.spend
 Session['on model.failed'] = Session.spend
 
@@ -199,6 +228,7 @@ Session['on approval.requested'] = function(self, data, event)
     kind = 'approval',
     callId = data.callId,
     title = data.title,
+    summary = data.summary,
     detail = data.detail,
     options = data.options,
     always = data.always,

@@ -292,6 +292,27 @@ function M.discover(client)
   end)
 end
 
+--- Have the sessions that wait call, which no program has opened yet. An answer opens one.
+---@param client vim.lsp.Client
+function M.call_waiting(client)
+  client_of.execute(client, 'outrider.sessions', nil, function(result)
+    for _, one in ipairs(result.sessions) do
+      local session = known[one.sessionId]
+      local is_here = session and session.client == client.id and session.state ~= 'lost'
+      if one.state == 'parked' and not one.elsewhere and not is_here and not reading[one.sessionId] then
+        M.catch_up(client, one.sessionId, function()
+          local waiting = known[one.sessionId]
+          if #waiting.items > 0 then
+            waiting.state = 'parked'
+            require('outrider.items').refresh(waiting)
+            require('outrider.status').refresh()
+          end
+        end)
+      end
+    end
+  end)
+end
+
 --- The server of a client is gone: nothing of it can be answered any more.
 ---@param client integer
 ---@param why string

@@ -5,7 +5,7 @@ local sessions = require('outrider.sessions')
 
 local M = {}
 
---- The tasks' mode, model and permission mode that the person chose by command, by client.
+--- The tasks' mode, model and permission mode that the user chose by command, by client.
 ---@type table<integer, { mode: string?, model: string?, permissionMode: string? }>
 local chosen = {}
 

@@ -1,4 +1,4 @@
---- Giving tasks: what the person wrote, and what they look at.
+--- Giving tasks: what the user wrote, and what they look at.
 local client_of = require('outrider.client')
 local config = require('outrider.config')
 local context_of = require('outrider.context')
@@ -9,7 +9,7 @@ local status = require('outrider.status')
 
 local M = {}
 
---- What the person looks at now, in the words of the server that is told of it.
+--- What the user looks at now, in the words of the server that is told of it.
 ---@param range { first: integer, last: integer }?
 ---@return fun(client: vim.lsp.Client): outrider.Context?
 local function context(range)
@@ -176,7 +176,7 @@ function M.ask_and_run(prompt, question, options)
   if not client then
     return
   end
-  -- Taken before the person is asked: a picker may be a buffer of its own.
+  -- Taken before the user is asked: a picker may be a buffer of its own.
   options.context = context(options.range)(client)
   if prompt ~= '' then
     return send(client, prompt, options)

@@ -1,10 +1,17 @@
 ---@meta
 --- Generated from protocol/schema.json by scripts/wire_types.py: do not edit.
 
---- The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`.
+--- The messages of an earlier event, and those added since. So a log grows linearly.
+---@class outrider.AddedMessages
+---@field added string[]
+---@field after integer
+
+--- The item may be shown in a dialog, run by a client tool or be parked, after a restart too.
+---
+--- The first answer wins. Exactly one of `decision`, `answer` and `error`.
 ---@class outrider.AnswerParams
 ---@field answer? string
----@field decision? 'allow_once'|'allow_session'|'allow_always'|'choose'|'reject'
+---@field decision? 'allow_once'|'allow_session'|'allow_always'|'reject'|'put_back'|'keep'
 ---@field error? string
 ---@field id string
 ---@field note? string
@@ -15,7 +22,7 @@
 ---@class outrider.AnswerResult
 ---@field id string
 
---- An effect waits for a yes.
+--- An effect needs a yes.
 ---@class outrider.ApprovalRequested
 ---@field always? outrider.RulePattern[]
 ---@field callId string
@@ -27,14 +34,15 @@
 ---@field options string[]
 ---@field reviewed? boolean
 ---@field secrets? outrider.Secret[]
+---@field summary? string
 ---@field title string
 
---- An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new.
+--- An effect was allowed or rejected. A rule that forbids comes without a request.
 ---@class outrider.ApprovalResolved
 ---@field by 'person'|'rule'|'mode'
 ---@field callId string
 ---@field channel? string
----@field decision 'allow_once'|'allow_session'|'allow_always'|'choose'|'reject'
+---@field decision 'allow_once'|'allow_session'|'allow_always'|'reject'|'put_back'|'keep'|'choose'
 ---@field digest? string
 ---@field grant? string
 ---@field id string
@@ -46,15 +54,15 @@
 ---@field scope? 'workspace'|'everywhere'
 ---@field secrets? outrider.Secret[]
 
---- `outrider/ask`: put an open item before the person, in the way of the client.
+--- Show an open item to the user, in the client's own way.
 ---@class outrider.AskParams
 ---@field item outrider.Open
 ---@field sessionId string
 
---- The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else.
+--- Null or any other shape is no answer.
 ---@class outrider.AskReply
 ---@field answer? string
----@field decision? 'allow_once'|'allow_session'|'allow_always'|'choose'|'reject'
+---@field decision? 'allow_once'|'allow_session'|'allow_always'|'reject'|'put_back'|'keep'
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
 ---@field scope? 'workspace'|'everywhere'
@@ -68,7 +76,7 @@
 ---@field secrets? outrider.Secret[]
 ---@field used number
 
---- Ends a turn.
+--- The turn may be running, parked or queued. Every process it started ends. Repeating it gives the same answer.
 ---@class outrider.CancelParams
 ---@field reason? string
 ---@field turnId string
@@ -92,7 +100,7 @@
 ---@field turnId? string
 ---@field undoable boolean
 
---- One hunk of a change, as it is now.
+--- One hunk of a change, in whole lines.
 ---@class outrider.ChangedHunk
 ---@field added string
 ---@field id string
@@ -100,7 +108,7 @@
 ---@field removed string
 ---@field state 'applied'|'undone'|'altered'|'conflict'
 
---- Which changes to list. Without `sessionId` those of the latest session that changed something.
+--- It only reads, so the session may run in another process.
 ---@class outrider.ChangesParams
 ---@field format? 'list'|'patch'
 ---@field sessionId? string
@@ -114,7 +122,7 @@
 ---@field patch? string
 ---@field sessionId string
 
---- One thing that was looked at.
+--- One check of the set-up.
 ---@class outrider.Check
 ---@field detail string
 ---@field name string
@@ -127,14 +135,14 @@
 ---@field inputSchema table<string, any>
 ---@field name string
 
---- What was left as it is, because somebody changed the same place since.
+--- What was left because others changed the same place since.
 ---@class outrider.Conflict
 ---@field id? string
 ---@field line integer
 ---@field path string
 ---@field reason string
 
---- What the person was looking at when the task was given.
+--- What the user was looking at.
 ---@class outrider.Context
 ---@field diagnostics? outrider.Diagnostics[]
 ---@field documents? string[]
@@ -150,7 +158,7 @@
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
---- Older tool output was left out.
+--- Older tool output was replaced or cut.
 ---@class outrider.ContextPruned
 ---@field after? integer
 ---@field before? integer
@@ -160,7 +168,7 @@
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
---- Parts of the system message and of the task were left out, because the rest alone does not fit.
+--- Parts of the first messages were left out, because the rest alone does not fit.
 ---@class outrider.ContextTrimmed
 ---@field after integer
 ---@field before integer
@@ -171,20 +179,22 @@
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
---- Diagnostics of one document, as LSP `Diagnostic` objects.
+--- Diagnostics of one document.
 ---@class outrider.Diagnostics
 ---@field items table<string, any>[]
 ---@field uri string
 
---- `outrider/diagnostics`: what the editor shows of all language servers and linters, now.
+--- Give what the editor shows of all language servers and linters.
 ---@class outrider.DiagnosticsParams
 ---@field uris? string[]
 
---- What they report. A document without problems may be absent.
+--- Null or any other shape is an error for the model, never "no problems".
 ---@class outrider.DiagnosticsReply
 ---@field diagnostics outrider.Diagnostics[]
 
---- What is looked at beyond what costs nothing.
+--- Checks the workspace, the model (key, proxy, certificates, context window), the log, commands, search, the editor's abilities, and permissions.
+---
+--- Sends nothing to a provider without `probe`.
 ---@class outrider.DoctorParams
 ---@field probe? boolean
 
@@ -215,7 +225,9 @@
 ---@field undoesHunks? integer[]
 ---@field where 'buffer'|'disk'
 
---- A change is about to be written. It is on disk before the change is.
+--- A change is about to be written.
+---
+--- This is on disk before the change is. An undo may begin edits of several files before the first has ended.
 ---@class outrider.EditApplying
 ---@field after? string
 ---@field before? string
@@ -238,7 +250,9 @@
 ---@field undoes? string
 ---@field undoesHunks? integer[]
 
---- A change was put into a text that had moved meanwhile; `after` is what is there now.
+--- It is in place together with what others wrote meanwhile; `after` is the text now.
+---
+--- If the file was deleted or renamed, their text may be left unsaved in its document.
 ---@class outrider.EditMerged
 ---@field after? string
 ---@field before? string
@@ -293,7 +307,7 @@
 ---@field secrets? outrider.Secret[]
 ---@field to? string
 
---- Something went wrong that the person should know of.
+--- Something went wrong that the user should know.
 ---@class outrider.ErrorRaised
 ---@field code string
 ---@field message string
@@ -309,7 +323,10 @@
 ---@field type string
 ---@field v? 1
 
---- A stretch of a session's log; `fromSeq` is the first one wanted, from 1.
+--- Works for any client, with or without notifications.
+---
+--- The answer is written before any later event: read from 1 until `more` is false, then take the notifications from
+--- `nextSeq` on, and nothing is missed or repeated.
 ---@class outrider.EventsParams
 ---@field fromSeq? integer
 ---@field limit? integer
@@ -321,15 +338,16 @@
 ---@field more boolean
 ---@field nextSeq integer
 
---- A task that may only look.
+--- The mode of its turn is `explore`.
 ---@class outrider.ExploreParams
 ---@field context? outrider.Context
 ---@field limits? outrider.LimitsPatch
 ---@field model? string
 ---@field prompt string
 ---@field sessionId? string
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 
---- What `outrider export` writes. Secrets, names and places of the machine are taken out before it is made.
+--- One session as one file, to share, replay or play again.
 ---@class outrider.Export
 ---@field contents table<string, string>
 ---@field events outrider.Event[]
@@ -339,25 +357,28 @@
 ---@field sessionId string
 ---@field version? 1
 
---- The session to put into one file, whoever runs it.
+--- Works for any session of the log, whoever runs it, and changes nothing.
+---
+--- Secrets, names and places of the machine are removed.
 ---@class outrider.ExportParams
 ---@field sessionId string
 
---- A model was asked, failed, and it or another one was asked again.
+--- An attempt that failed.
 ---@class outrider.FailedAttempt
 ---@field model string
 ---@field reason string
 
---- What was said of a folder, or what holds for one of the workspace.
+--- The trust of a folder.
 ---@class outrider.FolderTrust
 ---@field added? string
 ---@field below? boolean
 ---@field path string
 ---@field trust 'trusted'|'read-only'|'unknown'
 
---- `outrider/stream`: text as it comes. Frames are not logged; the log has the whole.
+--- Text as it arrives.
 ---
---- The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log.
+--- Frames are not logged. Those of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in
+--- the log.
 ---@class outrider.Frame
 ---@field callId? string
 ---@field kind 'text'|'reasoning'|'output'
@@ -367,18 +388,18 @@
 ---@field text string
 ---@field turnId string
 
---- A folder that goes with its last file.
+--- A folder that is deleted with its last file.
 ---@class outrider.GoingFolder
 ---@field mode string
 ---@field path string
 
---- A folder that the model came to has instructions of its own.
+--- A folder that the model reached has instructions of its own.
 ---@class outrider.InstructionsFound
 ---@field path string
 ---@field secrets? outrider.Secret[]
 ---@field told string
 
---- No process of a job is left.
+--- No process of a job is left. Between turns it belongs to none.
 ---@class outrider.JobFinished
 ---@field exitCode? integer
 ---@field jobId string
@@ -411,7 +432,9 @@
 ---@field sandboxed boolean
 ---@field secrets? outrider.Secret[]
 
---- Lists the background jobs, or reads, waits for or ends the one of an id.
+--- Covers open sessions, recently ended jobs included.
+---
+--- An unknown job fails with `unknown_id`. Cancelling a `wait` leaves the job alone.
 ---@class outrider.JobsParams
 ---@field action? 'list'|'read'|'wait'|'kill'
 ---@field id? string
@@ -422,6 +445,11 @@
 ---@class outrider.JobsResult
 ---@field jobs outrider.JobInfo[]
 ---@field output? string
+
+--- An entry of the system's keyring.
+---@class outrider.KeyringEntry
+---@field service? string
+---@field username string
 
 --- How fast an answer came.
 ---@class outrider.Latency
@@ -464,7 +492,7 @@
 ---@field secrets? outrider.Secret[]
 ---@field told string
 
---- What is at hand.
+--- Works whether or not turns get a map. The first call waits until all files are read.
 ---@class outrider.MapParams
 ---@field files? string[]
 ---@field prompt? string
@@ -475,7 +503,7 @@
 ---@field files integer
 ---@field text string
 
---- There is no answer: the provider failed, or the connection to it.
+--- There is no answer.
 ---@class outrider.ModelFailed
 ---@field kind string
 ---@field message string
@@ -484,7 +512,7 @@
 ---@field secrets? outrider.Secret[]
 ---@field usage? outrider.Usage
 
---- A request goes to another model.
+--- The request goes to another model, which keeps the rest of the turn.
 ---@class outrider.ModelFellBack
 ---@field from string
 ---@field messageId string
@@ -501,12 +529,19 @@
 ---@field price? outrider.Price
 ---@field tier? 'small'|'mid'|'frontier'
 
---- How fast a model was.
+--- How fast a model was: the mean of its first five answers in the session; each later answer counts a fifth.
 ---@class outrider.ModelLatency
 ---@field firstTokenMs number
 ---@field model string
 ---@field requests integer
 ---@field tokensPerSecond? number
+
+--- A model cannot do something that the settings ask for. Once per turn for each.
+---@class outrider.ModelLimited
+---@field message string
+---@field messageId string
+---@field model string
+---@field secrets? outrider.Secret[]
 
 --- A request is about to go to the model.
 ---@class outrider.ModelRequested
@@ -514,7 +549,7 @@
 ---@field editFormat? string
 ---@field maxTokens? integer
 ---@field messageId string
----@field messages string[]
+---@field messages string[]|outrider.AddedMessages
 ---@field model string
 ---@field purpose string
 ---@field secrets? outrider.Secret[]
@@ -524,7 +559,7 @@
 ---@field tools string[]
 ---@field toolsHash string
 
---- Text that was already shown is withdrawn.
+--- Text that was shown is withdrawn; drop it. Frames of the same `messageId` may follow.
 ---@class outrider.ModelReset
 ---@field messageId string
 ---@field reason string
@@ -547,6 +582,8 @@
 --- A request is made again.
 ---@class outrider.ModelRetried
 ---@field attempt integer
+---@field attempts? integer
+---@field message? string
 ---@field messageId string
 ---@field model string
 ---@field reason string
@@ -554,7 +591,7 @@
 ---@field usage? outrider.Usage
 ---@field wait? number
 
---- It was chosen which model gets the next request.
+--- A model was chosen for the next request.
 ---@class outrider.ModelRouted
 ---@field by 'order'|'score'
 ---@field candidates outrider.RouteCandidate[]
@@ -568,18 +605,19 @@
 ---@field tokens integer
 ---@field wanted 'small'|'mid'|'frontier'
 
---- What the person knows of one model. What is absent is asked of its provider or taken from a table.
+--- What you know of a model.
 ---@class outrider.ModelSettings
 ---@field contextWindow? integer
 ---@field editFormat? 'replace'|'patch'|'whole'
 ---@field maxTokens? integer
 ---@field price? outrider.Price
 ---@field reasoning? boolean
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 ---@field toolFormat? 'native'|'hermes'|'qwen3-coder-xml'|'llama3-json'|'pythonic'|'llama4-pythonic'|'mistral'|'deepseek'|'glm-xml'|'kimi'|'granite'|'harmony'|'minimax-xml'|'gemma'|'lfm2'|'json-array'|'bare-json'|'react'|'react-json'|'bracket'|'outrider'
 ---@field toolStrength? 'weak'|'medium'|'strong'
 ---@field vision? boolean
 
---- A model does not take tools as its provider has them, and gets and makes calls as text from now on.
+--- The model gets and writes tool calls as text from now on, and the request is made again.
 ---@class outrider.ModelSwitched
 ---@field messageId string
 ---@field model string
@@ -587,7 +625,7 @@
 ---@field secrets? outrider.Secret[]
 ---@field toolFormat string
 
---- Nothing to say.
+--- Configured providers are asked for their lists, for five seconds at most. It has no params.
 ---@class outrider.ModelsParams
 
 --- The models, those that the settings name first.
@@ -596,7 +634,7 @@
 ---@field models outrider.ModelInfo[]
 ---@field problems string[]
 
---- A rule to be saved.
+--- A rule to save. If it already exists, the new `expires` holds.
 ---@class outrider.NewRule
 ---@field command? string
 ---@field decision 'allow'|'ask'|'deny'
@@ -613,12 +651,12 @@
 ---@field path string
 ---@field reason string
 
---- What cannot be taken back, and why.
+--- What cannot be undone.
 ---@class outrider.NotUndoable
 ---@field reason string
 ---@field what string
 
---- An open item: something that waits for the person, or for a tool of the client.
+--- Something that waits for the user or for a client tool.
 ---@class outrider.Open
 ---@field allowFreeForm? boolean
 ---@field always? outrider.RulePattern[]
@@ -628,10 +666,13 @@
 ---@field id string
 ---@field kind 'approval'|'question'|'tool'
 ---@field options? string[]
+---@field summary? string
 ---@field title string
 ---@field turnId string
 
---- Opens a document that carries actions: the task document, or the one of an open item.
+--- The documents are in `.outrider/` of the first workspace folder, which git ignores.
+---
+--- They are the task document, an open item in full (an edit is reviewed in it), or one to write an answer in.
 ---@class outrider.OpenParams
 ---@field id? string
 ---@field what? 'task'|'review'|'answer'
@@ -645,13 +686,16 @@
 ---@field pendingId string
 ---@field text string
 
---- Lists the rules, adds one, removes the one of an id, or opens their file in the editor.
+--- Covers the user's rules, those of the workspace's `.outrider/rules.toml`, and grants of open sessions.
+---
+--- A rule that allows nearly anything (`bash`, `git` without a sub-command, edits without a path), or that names a
+--- tool nobody has, fails with `invalid`. While the user's file is damaged every change fails with `cannot_write`.
 ---@class outrider.PermissionsParams
 ---@field action? 'list'|'add'|'remove'|'open'
 ---@field id? string
 ---@field rule? outrider.NewRule
 
---- The rules as they are now, the person's first.
+--- The rules as they are now, the user's first.
 ---@class outrider.PermissionsResult
 ---@field path string
 ---@field problem? string
@@ -667,7 +711,7 @@
 ---@field items outrider.PlanItem[]
 ---@field secrets? outrider.Secret[]
 
---- A place in a document, zero-based, in the negotiated position encoding.
+--- A place in a document, from 0, in the negotiated encoding.
 ---@class outrider.Position
 ---@field character integer
 ---@field line integer
@@ -689,7 +733,9 @@
 ---@field toolCallId? string
 ---@field toolCalls? outrider.WireToolCall[]
 
---- The session whose next request is shown, whoever runs it.
+--- As it would be sent now, before anything is left out for its length and before the provider's dialect.
+---
+--- For a session at rest: what a next task would find. Sends nothing.
 ---@class outrider.PromptParams
 ---@field sessionId string
 
@@ -713,9 +759,14 @@
 
 --- One place that serves models.
 ---@class outrider.ProviderSettings
+---@field apiKeyCommand? string[]
 ---@field apiKeyEnv? string
+---@field apiKeyFile? string
+---@field apiKeyHeader? 'authorization'|'x-api-key'|'api-key'|'x-goog-api-key'
+---@field apiKeyKeyring? outrider.KeyringEntry
 ---@field baseUrl string
 ---@field caFile? string
+---@field cacheMarks? boolean
 ---@field connectSeconds? number
 ---@field contextWindow? integer
 ---@field extraBody? table<string, any>
@@ -727,7 +778,7 @@
 ---@field stallSeconds? number
 ---@field temperature? number
 
---- The person answered.
+--- The user answered.
 ---@class outrider.QuestionAnswered
 ---@field answer string
 ---@field callId? string
@@ -735,7 +786,7 @@
 ---@field id string
 ---@field secrets? outrider.Secret[]
 
---- The model or the server asks the person.
+--- A question to the user.
 ---@class outrider.QuestionAsked
 ---@field allowFreeForm? boolean
 ---@field callId? string
@@ -749,7 +800,7 @@
 ---@field prompt string
 ---@field turnId string
 
---- A stretch of a document; the end is exclusive.
+--- A stretch of a document.
 ---@class outrider.Range
 ---@field ["end"] outrider.Position
 ---@field start outrider.Position
@@ -759,7 +810,7 @@
 ---@field hash string
 ---@field path string
 
---- A file that has another path, and what a session knows of it goes on there.
+--- A file that has a new path.
 ---@class outrider.RenamedFile
 ---@field path string
 ---@field place? string
@@ -771,18 +822,34 @@
 ---@field enabled? boolean
 ---@field tokens? integer
 
---- Opens a session of the log again; its open items are asked again.
+--- An interrupted turn continues, and open items are asked again.
+---
+--- The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is
+--- `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`.
 ---@class outrider.ResumeParams
 ---@field sessionId string
 
---- What the person decided about one hunk of an edit that they were asked about.
+--- Ends the wait before the next attempt at a model. Fails with `not_waiting` or `no_running_turn`.
+---@class outrider.RetryParams
+---@field turnId string
+
+--- The turn.
+---@class outrider.RetryResult
+---@field turnId string
+
+--- How long a request is repeated that failed for a passing reason: overload, rate limit, a broken connection.
+---@class outrider.RetrySettings
+---@field attempts? integer
+---@field seconds? number
+
+--- A decision about one hunk of an edit.
 ---@class outrider.ReviewedHunk
 ---@field decision 'take'|'reject'
 ---@field id string
 ---@field reason? string
 ---@field text? string
 
---- A model that a request could have gone to.
+--- A model that was considered.
 ---@class outrider.RouteCandidate
 ---@field leftOut? string
 ---@field model string
@@ -794,7 +861,6 @@
 ---@class outrider.Routing
 ---@field by? 'order'|'score'
 ---@field toolStrength? 'weak'|'medium'|'strong'
----@field weights? 'text'|'voice'
 
 --- A rule.
 ---@class outrider.RuleInfo
@@ -814,7 +880,7 @@
 ---@field tool string
 ---@field workspace? string
 
---- What a rule is about.
+--- What a rule covers.
 ---@class outrider.RulePattern
 ---@field command? string
 ---@field exact? boolean
@@ -823,7 +889,7 @@
 ---@field script? string
 ---@field tool string
 
---- A task. Without `sessionId` a new session is made.
+--- It starts at once, or waits in the queue of a busy session. Cancelling this request does not end the turn.
 ---@class outrider.RunParams
 ---@field context? outrider.Context
 ---@field draft? string
@@ -832,6 +898,7 @@
 ---@field model? string
 ---@field prompt string
 ---@field sessionId? string
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 
 --- The turn that was started, or queued behind the one that is running.
 ---@class outrider.RunResult
@@ -839,7 +906,15 @@
 ---@field sessionId string
 ---@field turnId string
 
---- What holds commands to the workspace; a mode alone may stand for the whole.
+--- The commands of this session run without a sandbox.
+---
+--- Once, before the first command that permission mode `full` allows.
+---@class outrider.SandboxAbsent
+---@field chosen boolean
+---@field reason string
+---@field secrets? outrider.Secret[]
+
+--- What commands can reach; a string stands for `mode`.
 ---@class outrider.SandboxSettings
 ---@field mode? 'off'|'auto'|'required'
 ---@field network? boolean
@@ -851,11 +926,11 @@
 ---@field reason string
 ---@field uri string
 
---- `outrider/save`: save open documents, as the person would.
+--- Save open documents as the user would, formatters included.
 ---@class outrider.SaveParams
 ---@field uris string[]
 
---- What came of it. It is only believed as far as `didSave` or the disk bears it out.
+--- It is believed only as far as `didSave` or the disk confirms it.
 ---@class outrider.SaveReply
 ---@field failed? outrider.SaveFailure[]
 ---@field saved string[]
@@ -871,7 +946,7 @@
 ---@field range outrider.Range
 ---@field uri string
 
---- The process let go of the session; it can be resumed.
+--- The process released the session; it can be resumed.
 ---@class outrider.SessionClosed
 ---@field leftOver? integer
 ---@field reason string
@@ -910,6 +985,7 @@
 ---@field phase? 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
 ---@field plan outrider.PlanItem[]
 ---@field queue outrider.QueuedRun[]
+---@field retryIn? number
 ---@field sessionId string
 ---@field state 'idle'|'running'|'parked'
 ---@field steering outrider.PendingSteering[]
@@ -927,7 +1003,7 @@
 ---@field title string
 ---@field turns integer
 
---- A model was asked for a title of the session, once and beside its first steps.
+--- A model was asked for a title, once, beside the first steps. `usage` counts with the turn that runs.
 ---@class outrider.SessionTitled
 ---@field failed? outrider.FailedAttempt[]
 ---@field model string
@@ -937,7 +1013,7 @@
 ---@field title? string
 ---@field usage? outrider.Usage
 
---- No parameters.
+--- The latest first. It has no params.
 ---@class outrider.SessionsParams
 
 --- The sessions of this workspace, the latest first.
@@ -958,21 +1034,23 @@
 ---@field providers? table<string, outrider.ProviderSettings>
 ---@field recording? boolean
 ---@field repositoryMap? outrider.RepositoryMapSettings
+---@field retry? outrider.RetrySettings
 ---@field routing? outrider.Routing
 ---@field sandbox? outrider.SandboxSettings
 ---@field stateDir? string
 ---@field store? outrider.StoreSettings
 ---@field testing? outrider.TestingSettings
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 ---@field tiers? outrider.Tiers
 ---@field tools? outrider.ClientTool[]
 ---@field trusted? boolean
 
---- The permission mode became narrower while a turn was running, and counts at once.
+--- The mode became narrower during the turn, and counts at once.
 ---@class outrider.SettingsChanged
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
 ---@field secrets? outrider.Secret[]
 
---- Which session; absent means all that are open in this process.
+--- Without params of all that are open in this process.
 ---@class outrider.StatusParams
 ---@field sessionId? string
 
@@ -980,7 +1058,7 @@
 ---@class outrider.StatusResult
 ---@field sessions outrider.SessionStatus[]
 
---- A text for the running turn, or the removal of one that the model has not seen yet.
+--- Exactly one of `text` and `remove`. The model gets the text with its next request.
 ---@class outrider.SteerParams
 ---@field draft? string
 ---@field remove? string
@@ -991,14 +1069,14 @@
 ---@class outrider.SteerResult
 ---@field pendingId string
 
---- A text for the running turn: queued, or taken back before the model saw it.
+--- A text for the running turn: queued, or withdrawn before the model had it.
 ---@class outrider.SteeringReceived
 ---@field pendingId string
 ---@field secrets? outrider.Secret[]
 ---@field state? 'queued'|'removed'
 ---@field text string
 
---- How long the log keeps the texts of changed files, by which changes are taken back.
+--- How long the log keeps the texts of changed files, which undo needs.
 ---@class outrider.StoreSettings
 ---@field keepDays? number
 ---@field maxBytes? integer
@@ -1012,12 +1090,18 @@
 ---@class outrider.TestingSettings
 ---@field clock? outrider.TestingClock
 ---@field ids? 'sequential'
+---@field sandboxes? ('bubblewrap'|'landlock'|'sandbox-exec')[]
 
---- Models by what they are good for, each list in the order they are asked; a list in a list is of equals.
+--- The models of one tier; a list alone stands for `models`.
+---@class outrider.TierSettings
+---@field models? (string|string[])[]
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
+
+--- Models by what they are good for.
 ---@class outrider.Tiers
----@field frontier? (string|string[])[]
----@field mid? (string|string[])[]
----@field small? (string|string[])[]
+---@field frontier? outrider.TierSettings
+---@field mid? outrider.TierSettings
+---@field small? outrider.TierSettings
 
 --- The client, or somebody in its place, gave the result of such a call.
 ---@class outrider.ToolAnswered
@@ -1053,7 +1137,7 @@
 ---@field inputSchema table<string, any>
 ---@field name string
 
---- `outrider/tool`: run a tool that the client registered.
+--- Run a tool that the client registered.
 ---@class outrider.ToolParams
 ---@field again? boolean
 ---@field callId string
@@ -1063,19 +1147,19 @@
 ---@field sessionId string
 ---@field turnId string
 
---- What came of it. Anything else counts as no answer.
+--- Anything else counts as no answer.
 ---@class outrider.ToolReply
 ---@field content string
 ---@field isError? boolean
 
---- The model asked for a tool.
+--- The model called a tool.
 ---@class outrider.ToolRequested
 ---@field callId string
 ---@field input any
 ---@field name string
 ---@field secrets? outrider.Secret[]
 
---- The call passed its checks and its effect begins.
+--- The call passed its checks and approval; its effect begins.
 ---@class outrider.ToolStarted
 ---@field callId string
 ---@field secrets? outrider.Secret[]
@@ -1088,7 +1172,7 @@
 ---@class outrider.ToolsResult
 ---@field tools outrider.ToolInfo[]
 
---- What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file.
+--- Something that a command changed and that no undo restores.
 ---@class outrider.TouchedFile
 ---@field how 'changed'|'created'|'deleted'|'mode'
 ---@field kind? 'link'|'folder'|'shut'
@@ -1103,7 +1187,10 @@
 ---@field left integer
 ---@field name? string
 
---- Lists what was said of folders, after something more is said of one if that is wanted.
+--- `trust`, `read-only` and `forget` change the user's file.
+---
+--- A path that is not a folder fails with `invalid`, an unknown folder to forget with `unknown_id`, and every change with
+--- `cannot_write` while the file is damaged.
 ---@class outrider.TrustParams
 ---@field action? 'list'|'trust'|'read-only'|'forget'
 ---@field below? boolean
@@ -1116,7 +1203,7 @@
 ---@field problem? string
 ---@field workspace outrider.FolderTrust[]
 
---- The turn is over. Every turn has exactly one.
+--- The turn is over; exactly one for each turn.
 ---@class outrider.TurnFinished
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field reason string
@@ -1124,7 +1211,7 @@
 ---@field summary string
 ---@field usage outrider.Usage
 
---- Nothing more can be done until the person answers.
+--- The turn waits for the user.
 ---@class outrider.TurnParked
 ---@field open outrider.Open[]
 ---@field secrets? outrider.Secret[]
@@ -1136,7 +1223,7 @@
 ---@field secrets? outrider.Secret[]
 ---@field to 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
 
---- A task was given while another turn was running; its `turn.started` follows when it is its time.
+--- A task waits for the running turn.
 ---@class outrider.TurnQueued
 ---@field context? outrider.Context
 ---@field limits? table<string, any>
@@ -1144,13 +1231,14 @@
 ---@field model string
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 
---- An open item was answered, the turn goes on.
+--- An open item was answered; the turn continues.
 ---@class outrider.TurnResumed
 ---@field id string
 ---@field secrets? outrider.Secret[]
 
---- What a turn goes by, beside what it was given itself.
+--- What a turn goes by besides its own values.
 ---@class outrider.TurnSettings
 ---@field limits outrider.Limits
 ---@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
@@ -1164,8 +1252,9 @@
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field settings? outrider.TurnSettings
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 
---- The person was asked about a place that somebody changed since.
+--- The user was asked about a place that others changed since.
 ---@class outrider.UndoAsked
 ---@field choice? string
 ---@field id string
@@ -1180,17 +1269,17 @@
 ---@field secrets? outrider.Secret[]
 ---@field undone outrider.UndonePath[]
 
---- What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.
+--- Works hunk by hunk in the current text, and keeps what others wrote since.
 ---
---- Without `scope` it is what the id names, and a turn where there is none; of a redo the session, if that was undone last. `wait` is false for an editor that does
---- nothing until the command is answered: the answer is empty, and what was left as it is comes as a message.
+--- Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it.
 ---@class outrider.UndoParams
 ---@field id? string
+---@field latest? boolean
 ---@field scope? 'hunk'|'step'|'turn'|'session'
 ---@field sessionId? string
 ---@field wait? boolean
 
---- The person takes changes back, or brings them back; what comes of it follows as `edit.*` events.
+--- Changes are undone or redone; `edit.*` events follow. It belongs to no turn.
 ---@class outrider.UndoRequested
 ---@field id? string
 ---@field redo? boolean
@@ -1204,12 +1293,12 @@
 ---@field notUndoable outrider.NotUndoable[]
 ---@field undone outrider.UndonePath[]
 
---- What was taken back in one file.
+--- What was undone or redone in one file.
 ---@class outrider.UndonePath
 ---@field hunks integer
 ---@field path string
 
---- Tokens spent. `cost` is absent where it is unknown.
+--- Tokens used.
 ---@class outrider.Usage
 ---@field cachedTokens? integer
 ---@field cost? number
@@ -1218,7 +1307,7 @@
 ---@field outputTokens? integer
 ---@field reasoningTokens? integer
 
---- Waits until the turn has finished or needs an answer, `timeout` seconds at most.
+--- `$/cancelRequest` ends the wait, not the turn. A `workDoneToken` shows the turn's progress.
 ---@class outrider.WaitParams
 ---@field timeout? number
 ---@field turnId string
@@ -1232,13 +1321,13 @@
 ---@field turnId string
 ---@field usage? outrider.Usage
 
---- One changed stretch of a text: whole lines, `line` being the first one in the text before, from 1.
+--- One changed stretch of a text, in whole lines.
 ---@class outrider.WireHunk
 ---@field added string
 ---@field line integer
 ---@field removed string
 
---- An image that a call gave. Its content lies in the log's store, and in no event or export.
+--- An image. Its bytes are in the log's store, not in any event or export.
 ---@class outrider.WireImage
 ---@field hash string
 ---@field height integer
@@ -1247,18 +1336,19 @@
 ---@field size integer
 ---@field width integer
 
---- What a model wants back word for word with its answer, such as signed reasoning.
+--- What a model wants back word for word, such as signed reasoning.
 ---@class outrider.WireProviderData
 ---@field blocks string
 ---@field model string
 
---- A tool call as the model asked for it; `arguments` is its JSON text, unparsed.
+--- A tool call as the model wrote it.
 ---@class outrider.WireToolCall
 ---@field arguments string
 ---@field id string
 ---@field name string
+---@field refused? string
 
---- A file that the session knows was changed by someone else: the person, a formatter, a command.
+--- A file that the session knows was changed by others: the user, a formatter, a command.
 ---@class outrider.WorkspaceChanged
 ---@field after? string
 ---@field before? string
@@ -1280,7 +1370,9 @@
 ---@field unsure? boolean
 ---@field whole? boolean
 
---- A file, or a folder, was renamed or moved in the editor: what the session knows of it follows.
+--- A file or folder was renamed in the editor.
+---
+--- For a session at rest it is in the log alone, even after `session.closed`.
 ---@class outrider.WorkspaceRenamed
 ---@field files outrider.RenamedFile[]
 ---@field path string
@@ -1288,7 +1380,7 @@
 ---@field to string
 ---@field told string
 
---- Before a command the client was asked to save what the agent had changed: what is saved, by what is seen.
+--- Before a command the client was asked to save what the agent had changed.
 ---@class outrider.WorkspaceSaved
 ---@field by 'extension'|'refactoring'
 ---@field callId string
@@ -1296,7 +1388,7 @@
 ---@field paths string[]
 ---@field secrets? outrider.Secret[]
 
---- What else a command did to the files of the workspace: no undo can take it back.
+--- What else a command did to files of the workspace; no undo takes it back.
 ---@class outrider.WorkspaceTouched
 ---@field callId string
 ---@field command string
@@ -1306,7 +1398,7 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.map' | 'outrider.models' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.map' | 'outrider.models' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.retry' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
@@ -1328,6 +1420,7 @@
 ---| 'map.drawn' # MapDrawn
 ---| 'model.failed' # ModelFailed
 ---| 'model.fellBack' # ModelFellBack
+---| 'model.limited' # ModelLimited
 ---| 'model.requested' # ModelRequested
 ---| 'model.reset' # ModelReset
 ---| 'model.responded' # ModelResponded
@@ -1337,6 +1430,7 @@
 ---| 'plan.updated' # PlanUpdated
 ---| 'question.answered' # QuestionAnswered
 ---| 'question.asked' # QuestionAsked
+---| 'sandbox.absent' # SandboxAbsent
 ---| 'session.closed' # SessionClosed
 ---| 'session.forked' # SessionForked
 ---| 'session.restored' # SessionRestored

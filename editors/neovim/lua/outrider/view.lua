@@ -7,6 +7,9 @@ local drawing = require('outrider.drawing')
 
 local M = {}
 
+--- How often the time to the next attempt at a provider is shown anew.
+local COUNT_MILLISECONDS = 1000
+
 ---@class outrider.View
 ---@field session string
 ---@field buffer integer
@@ -39,7 +42,7 @@ local function set_keys(buffer)
       require('outrider.items').by_key(name, M.item_at_cursor())
     end)
   end
-  for _, name in ipairs({ 'steer', 'cancel', 'undo' }) do
+  for _, name in ipairs({ 'steer', 'cancel', 'retry', 'undo' }) do
     map(keys[name], name, function()
       vim.cmd.Outrider(name)
     end)
@@ -160,16 +163,63 @@ draw['model.reset'] = function(view, _, data)
   end
 end
 
+--- Keep the seconds to the next attempt up to date in their line, until there are none left.
+---@param view outrider.View
+---@param session outrider.Session
+local function count_down(view, session)
+  local retry = session.retry
+  local name = 'retry'
+  local key = config.get().keys.retry
+  local how = key and key ~= '' and ('`%s` or `:Outrider retry`'):format(key) or '`:Outrider retry`'
+  local function show()
+    if views[session.id] ~= view or not vim.api.nvim_buf_is_loaded(view.buffer) then
+      return
+    end
+    if session.retry and session.retry ~= retry then
+      return -- the wait after it has the line
+    end
+    local left = session:retry_in()
+    if not left then
+      return view.blocks:remove(name)
+    end
+    local line = ('… next attempt in %d s · %s makes it now'):format(math.ceil(left), how)
+    if view.blocks:has(name) then
+      view.blocks:retitle(name, line)
+    else
+      following(view, function()
+        view.blocks:append(name, { line })
+      end)
+    end
+    vim.defer_fn(show, COUNT_MILLISECONDS)
+  end
+  show()
+end
+
 draw['model.retried'] = function(view, session, data)
-  M.note(session, ('the request is made again (%s, attempt %d)'):format(data.reason, data.attempt), view)
+  local wait = data.wait and (' in %g s'):format(data.wait) or ''
+  local most = data.attempts and (' of %d'):format(data.attempts) or ''
+  local why = data.message or data.reason
+  M.note(
+    session,
+    ('the request is made again%s (%s, attempt %d%s)'):format(wait, why, data.attempt, most),
+    view
+  )
+  if session:retry_in() then
+    count_down(view, session)
+  end
 end
 
 draw['model.fellBack'] = function(view, session, data)
   M.note(session, ('%s is used in place of %s (%s)'):format(data.to, data.from, data.reason), view)
 end
 
+draw['sandbox.absent'] = function(view, session, data)
+  M.note(session, ('Commands of this session run without a sandbox. %s'):format(data.reason), view)
+end
+
 draw['model.switched'] = function(view, session, data)
-  local why = data.reason == 'unread_calls' and 'writes calls that were not read' or 'takes no tools'
+  local why = data.reason == 'unread_calls' and 'wrote tool calls that were not recognised'
+    or 'does not support tools'
   M.note(session, ('%s %s: its calls are text (%s)'):format(data.model, why, data.toolFormat), view)
 end
 
@@ -245,6 +295,8 @@ local DECISIONS = {
   allow_always = 'always allowed',
   choose = 'to be chosen in the editor',
   reject = 'rejected',
+  put_back = 'put back',
+  keep = 'kept',
 }
 
 --- What was asked and nobody answered before its turn ended: its keys would do nothing any more.

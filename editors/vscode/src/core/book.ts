@@ -83,6 +83,13 @@ export class SessionBook {
     this.changed(session);
   }
 
+  /** A session waits for an answer, and nobody has opened it yet: what it asks is known from its log. */
+  async wait(sessionId: string): Promise<void> {
+    if (this.get(sessionId)?.runningHere !== undefined) return;
+    this.lookOn(sessionId, "waiting");
+    await this.load(sessionId);
+  }
+
   /** Read what is not known yet of a session's log. */
   load(sessionId: string): Promise<void> {
     const known = this.loading.get(sessionId);

@@ -20,6 +20,8 @@ export interface AnswerEntry {
   readonly key: string;
   text: string;
   reasoning: string;
+  /** How many characters before those of each were left out, while it is coming. */
+  cut: { text: number; reasoning: number };
   done: boolean;
 }
 
@@ -50,7 +52,7 @@ export interface EditEntry {
   merged: boolean;
 }
 
-/** Something worth a line: an answer of the person, a steering text, a problem. */
+/** Something worth a line: an answer of the user, a steering text, a problem. */
 export interface NoteEntry {
   readonly kind: "note";
   readonly key: string;

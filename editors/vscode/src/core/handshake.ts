@@ -8,7 +8,7 @@ export const PROTOCOL_VERSION = 1;
 /**
  * Look at the answer of `initialize`.
  *
- * @returns what is wrong, in words for the person; undefined if it is fine
+ * @returns what is wrong, in words for the user; undefined if it is fine
  */
 export function problemOf(result: unknown): Problem | undefined {
   const name = at(result, "serverInfo", "name");

@@ -15,7 +15,7 @@ export function withoutMark<Hunk extends WireHunk>(hunk: Hunk): Hunk {
   return hunk.line === 1 ? { ...hunk, removed: bare(hunk.removed), added: bare(hunk.added) } : hunk;
 }
 
-/** What the person wrote in the place of a hunk, with the byte order mark that it was shown without. */
+/** What the user wrote in the place of a hunk, with the byte order mark that it was shown without. */
 export function withMark(text: string, { added }: WireHunk): string {
   return added.startsWith(MARK) ? MARK + text : text;
 }

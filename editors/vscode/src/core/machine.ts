@@ -28,7 +28,7 @@ export interface Machine {
   unique(): string;
 }
 
-/** What keeps something from being done, and what the person can do. */
+/** What keeps something from being done, and what the user can do. */
 export interface Problem {
   readonly problem: string;
 }

@@ -2,7 +2,7 @@
 
 import type { Entry } from "./entries.js";
 import type { Reviews } from "./review.js";
-import { type Away, type OpenItem, type SessionState, canReview } from "./session.js";
+import { type Away, type OpenItem, type SessionState, canReview, headOf } from "./session.js";
 import type { Outcome } from "./sending.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
@@ -18,8 +18,11 @@ const MOST_COLUMNS = 1000;
 export interface OpenView {
   readonly id: string;
   readonly kind: OpenItem["kind"];
+  /** In one line. */
   readonly title: string;
   readonly detail: string;
+  /** Whether the detail is that of a command. */
+  readonly isCommand: boolean;
   readonly options: readonly string[];
   readonly allowFreeForm: boolean;
   /** Whether there is more to look at than `detail`, and single hunks to decide about. */
@@ -34,8 +37,10 @@ export interface Frame {
   readonly title: string;
   readonly running: boolean;
   readonly parked: boolean;
+  /** When its turn makes the next attempt at the provider, in milliseconds since 1970. */
+  readonly retryAt: number | undefined;
   /** Why its turn can only be looked at; undefined where it has none, or it can be worked with. */
-  readonly away: Away | undefined;
+  readonly away: Exclude<Away, "waiting"> | undefined;
   readonly model: string;
   readonly permissionMode: string;
   readonly usage: Usage;
@@ -78,7 +83,8 @@ export type FromView =
   | { readonly type: "command"; readonly command: ViewCommand };
 
 /** The commands that the view has buttons for. */
-export type ViewCommand = "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
+export type ViewCommand =
+  "retryNow" | "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
 
 /**
  * What of a session the view shows around its steps.
@@ -92,7 +98,8 @@ export function frameOf(server: ServerState, session: SessionState | undefined, 
     title: session?.title ?? "",
     running: session?.runningHere !== undefined,
     parked: session?.running?.parked ?? false,
-    away: session?.running === undefined ? undefined : session.away,
+    retryAt: session?.runningHere?.retryAt,
+    away: session?.running === undefined || session.away === "waiting" ? undefined : session.away,
     model: session?.running?.model ?? next.model,
     permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},
@@ -105,7 +112,8 @@ function openView(item: OpenItem, reviews: Reviews): OpenView {
   return {
     id: item.id,
     kind: item.kind,
-    title: item.title,
+    title: headOf(item),
+    isCommand: item.summary !== undefined,
     detail: shortened(item.detail ?? ""),
     options: item.options ?? [],
     allowFreeForm: item.allowFreeForm ?? false,
@@ -118,11 +126,17 @@ function openView(item: OpenItem, reviews: Reviews): OpenView {
 export function shownEntry(entry: Entry): Entry {
   if (entry.kind !== "answer") return entry;
   const most = entry.done ? MOST_TEXT : MOST_LIVE;
-  return { ...entry, text: endOf(entry.text, most), reasoning: endOf(entry.reasoning, most) };
+  return {
+    ...entry,
+    text: endOf(entry.text, most, entry.cut.text),
+    reasoning: endOf(entry.reasoning, most, entry.cut.reasoning),
+  };
 }
 
-function endOf(text: string, most: number): string {
-  return text.length <= most ? text : `(${String(text.length - most)} characters before)\n\n${text.slice(-most)}`;
+function endOf(text: string, most: number, cut: number): string {
+  return text.length <= most && cut === 0
+    ? text
+    : `(${String(cut + Math.max(0, text.length - most))} characters before)\n\n${text.slice(-most)}`;
 }
 
 /** As much of a text as is looked at in the view: it is sent there with every change. */

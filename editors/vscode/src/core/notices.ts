@@ -13,7 +13,7 @@ export interface Notice {
 /**
  * A message as it is shown.
  *
- * @param isSeen whether the person sees that the turn which ended last has ended
+ * @param isSeen whether the user sees that the turn which ended last has ended
  * @returns undefined for one that says nothing but what is in sight
  */
 export function noticeOf(type: number, message: string, isSeen: boolean): Notice | undefined {

@@ -1,4 +1,4 @@
-/** What the person decides about the hunks of an edit, one by one. Nothing is sent before all of them are decided. */
+/** What the user decides about the hunks of an edit, one by one. Nothing is sent before all of them are decided. */
 
 import type { OpenItem } from "./session.js";
 import type { AnswerParams, EditProposed, ReviewedHunk, WireHunk } from "../protocol/types.js";
@@ -41,7 +41,7 @@ export interface Kept {
 // Of sessions that are not opened again nobody says when their items are answered.
 const MOST_KEPT = 20;
 
-/** The decisions about single hunks, of all items, and what the person wrote in their place. */
+/** The decisions about single hunks, of all items, and what the user wrote in their place. */
 export class Reviews {
   private readonly decided = new Map<string, Map<string, ReviewedHunk>>();
   private readonly texts = new Map<string, Map<string, string>>();
@@ -69,7 +69,7 @@ export class Reviews {
     this.kept();
   }
 
-  /** Have a text of the person stand in the place of what a hunk puts in. Gives whether that is something new. */
+  /** Have a text of the user stand in the place of what a hunk puts in. Gives whether that is something new. */
   rewrite(item: Pick<OpenItem, "id">, hunk: ItemHunk, text: string): boolean {
     const before = this.textOf(item, hunk);
     const texts = this.texts.get(item.id) ?? new Map<string, string>();
@@ -82,7 +82,7 @@ export class Reviews {
     return isNew;
   }
 
-  /** What the person wrote in the place of what a hunk puts in; undefined where they wrote nothing. */
+  /** What the user wrote in the place of what a hunk puts in; undefined where they wrote nothing. */
   textOf(item: Pick<OpenItem, "id">, hunk: ItemHunk): string | undefined {
     return this.texts.get(item.id)?.get(hunk.id);
   }
@@ -163,7 +163,7 @@ export class Reviews {
     );
   }
 
-  /** The hunks that are not left out, with what the person wrote, and whether that takes them back. */
+  /** The hunks that are not left out, with what the user wrote, and whether that takes them back. */
   private rewritten(item: OpenItem): { id: string; text: string; isUndone: boolean }[] {
     return hunksOf(item)
       .filter((hunk) => this.verdict(item, hunk) !== "left out")

@@ -1,4 +1,4 @@
-/** What the person writes into the text as it would be: found again hunk by hunk. Only hunks can be rewritten. */
+/** What the user writes into the text as it would be: found again hunk by hunk. Only hunks can be rewritten. */
 
 import { linesOf } from "./hunks.js";
 import type { WireHunk } from "../protocol/types.js";
@@ -16,7 +16,7 @@ export interface Shown {
  * whole is the same with each.
  *
  * @param before the text without the hunks
- * @param now the text with them, as the person left it
+ * @param now the text with them, as the user left it
  * @returns undefined where something else was changed too
  */
 export function rewritten(before: string, hunks: readonly Shown[], now: string): string[] | undefined {

@@ -1,4 +1,4 @@
-/** A text on its way to the server: it stays with the person until it is taken, though the view may be hidden meanwhile. */
+/** A text on its way to the server: it stays with the user until it is taken, though the view may be hidden meanwhile. */
 
 /** A text that was sent and has no answer yet, under an id of its own. */
 export interface UnderWay {

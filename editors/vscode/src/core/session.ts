@@ -22,6 +22,8 @@ export const OUTPUT_KEPT = 16_000;
 /** Of how many calls so much is kept; of older ones the end is. */
 export const OUTPUTS_KEPT = 500;
 const OLD_OUTPUT_KEPT = 1000;
+/** Characters of an answer that are kept while it is coming. The whole comes with `model.responded`. */
+export const LIVE_KEPT = 16_000;
 
 /** An open item, with the changes it is about. */
 export interface OpenItem extends Open {
@@ -44,10 +46,15 @@ export interface Running {
   readonly model: string;
   parked: boolean;
   steps: number;
+  /** When the next attempt at the provider is made, in milliseconds since 1970; undefined where none is waited for. */
+  retryAt?: number;
 }
 
-/** Another process runs it, or its turn was cut off and nobody has gone on with it. */
-export type Away = "elsewhere" | "cut off";
+/**
+ * Another process runs it, its turn was cut off and nobody has gone on with it, or it waits for an answer, with which
+ * it goes on.
+ */
+export type Away = "elsewhere" | "cut off" | "waiting";
 
 const NOTHING: ReadonlyMap<string, OpenItem> = new Map();
 
@@ -86,14 +93,30 @@ export class SessionState {
     return this.away === undefined ? this.running : undefined;
   }
 
-  /** Whether the server is at work on it: a turn runs here, and does not wait for the person. */
+  /** Whether the server is at work on it: a turn runs here, and does not wait for the user. */
   get isAtWork(): boolean {
     return this.runningHere?.parked === false && this.open.size === 0;
   }
 
+  /**
+   * The turn that waits for its next attempt at a provider and can be told to make it at once.
+   *
+   * @param now milliseconds since 1970
+   */
+  retrying(now: number): { readonly turnId: string; readonly at: number } | undefined {
+    const running = this.runningHere;
+    if (running?.retryAt === undefined || running.retryAt <= now) return undefined;
+    return { turnId: running.turnId, at: running.retryAt };
+  }
+
+  /** The next attempt at the provider is made now: nothing is waited for any more. */
+  attempted(): void {
+    delete this.running?.retryAt;
+  }
+
   /** What waits for an answer that can be given here. */
   get open(): ReadonlyMap<string, OpenItem> {
-    return this.away === undefined ? this.asked : NOTHING;
+    return this.away === undefined || this.away === "waiting" ? this.asked : NOTHING;
   }
 
   /** The keys of the entries that are new or different since the last time. */
@@ -116,6 +139,9 @@ export class SessionState {
   /** Take the next event; one of an unknown type changes nothing. */
   apply(event: Event): void {
     this.nextSeq = event.seq + 1;
+    // Any further event about the model says that the attempt was made.
+    const isOfTurn = event.turnId !== undefined && event.turnId === this.running?.turnId;
+    if (isOfTurn && event.type.startsWith("model.") && (event.data["purpose"] ?? "main") === "main") this.attempted();
     this.take(event as unknown as KnownEvent, Date.parse(event.ts), event.turnId ?? "");
   }
 
@@ -131,12 +157,18 @@ export class SessionState {
     const messageId = frame.messageId ?? "";
     const answer = this.entry(`answer:${messageId}`);
     if (answer?.kind !== "answer") {
-      this.early.set(messageId, [...(this.early.get(messageId) ?? []), frame]);
+      const early = this.early.get(messageId);
+      if (early === undefined) this.early.set(messageId, [frame]);
+      else early.push(frame);
       return;
     }
     if (answer.done) return;
+    this.attempted();
     // Who comes in the middle has less than was sent; the whole comes with `model.responded`.
-    answer[frame.kind] += frame.text;
+    const text = answer[frame.kind] + frame.text;
+    // It is cut only when it is twice as long, so that each character is copied a fixed number of times.
+    answer[frame.kind] = text.length > 2 * LIVE_KEPT ? endOf(text, LIVE_KEPT) : text;
+    answer.cut[frame.kind] += text.length - answer[frame.kind].length;
     this.changed.add(answer.key);
   }
 
@@ -162,7 +194,13 @@ export class SessionState {
       case "turn.started":
         this.title ||= oneLine(event.data.prompt, 80);
         this.turns.set(turnId, time);
-        this.running = { turnId, mode: event.data.mode, model: event.data.model, parked: false, steps: 0 };
+        this.running = {
+          turnId,
+          mode: event.data.mode,
+          model: event.data.model,
+          parked: false,
+          steps: 0,
+        };
         this.put({
           kind: "task",
           key: `task:${turnId}`,
@@ -175,8 +213,12 @@ export class SessionState {
         if (this.running !== undefined) this.running.parked = true;
         for (const item of event.data.open) {
           const known = this.asked.get(item.id);
-          const { title, detail = known?.detail ?? "" } = item;
-          this.asked.set(item.id, { ...item, ...shownOf({ title, detail }), proposals: known?.proposals ?? [] });
+          const detail = item.detail ?? known?.detail ?? "";
+          this.asked.set(item.id, {
+            ...item,
+            ...shownOf({ ...item, detail }),
+            proposals: known?.proposals ?? [],
+          });
         }
         break;
       case "turn.resumed":
@@ -197,6 +239,7 @@ export class SessionState {
           const answer = this.answer(event.data.messageId);
           answer.text = event.data.text;
           answer.reasoning = event.data.reasoning ?? "";
+          answer.cut = { text: 0, reasoning: 0 };
           answer.done = true;
           this.changed.add(answer.key);
           if (this.running !== undefined) this.running.steps += 1;
@@ -211,6 +254,7 @@ export class SessionState {
         const answer = this.answer(event.data.messageId);
         answer.text = "";
         answer.reasoning = "";
+        answer.cut = { text: 0, reasoning: 0 };
         this.changed.add(answer.key);
         break;
       }
@@ -220,7 +264,14 @@ export class SessionState {
         break;
       case "model.retried":
         this.spend(event.data.usage);
-        this.note(event.seq, `Asked ${event.data.model} again: ${reasonOf(event.data.reason)}.`, "info");
+        if (this.running?.turnId === turnId && event.data.wait) this.running.retryAt = time + event.data.wait * 1000;
+        this.note(
+          event.seq,
+          event.data.wait
+            ? `Asks ${event.data.model} again in ${String(event.data.wait)} s (attempt ${String(event.data.attempt)}${event.data.attempts ? ` of ${String(event.data.attempts)}` : ""}): ${reasonOf(event.data.reason)}.`
+            : `Asked ${event.data.model} again: ${reasonOf(event.data.reason)}.`,
+          "info",
+        );
         break;
       case "model.fellBack":
         this.spend(event.data.usage);
@@ -229,8 +280,15 @@ export class SessionState {
       case "model.switched":
         this.note(
           event.seq,
-          `${event.data.model} ${event.data.reason === "unread_calls" ? "writes calls that were not read" : "takes no tools"}: its calls are text.`,
+          `${event.data.model} ${event.data.reason === "unread_calls" ? "wrote tool calls that were not recognised" : "does not support tools"}: its calls are text.`,
           "info",
+        );
+        break;
+      case "sandbox.absent":
+        this.note(
+          event.seq,
+          `Commands of this session run without a sandbox. ${visible(event.data.reason)}`,
+          "warning",
         );
         break;
       case "tool.requested":
@@ -401,7 +459,7 @@ export class SessionState {
     const key = `answer:${messageId}`;
     const known = this.entry(key);
     if (known?.kind === "answer") return known;
-    const entry: Entry = { kind: "answer", key, text: "", reasoning: "", done: false };
+    const entry: Entry = { kind: "answer", key, text: "", reasoning: "", cut: { text: 0, reasoning: 0 }, done: false };
     this.put(entry);
     return entry;
   }
@@ -445,11 +503,25 @@ const SAID = {
   allow_always: "yes, always",
   choose: "to be chosen in the editor",
   reject: "no",
+  put_back: "put back",
+  keep: "keep",
 } as const;
 
 /** What is decided about is shown as it is: nothing hides in it. */
-function shownOf({ title, detail }: { title: string; detail: string }): { title: string; detail: string } {
-  return { title: visible(title), detail: visible(detail) };
+function shownOf({ title, summary, detail }: Shown): Shown {
+  const inOneLine = summary === undefined ? {} : { summary: visible(summary) };
+  return { title: visible(title), detail: visible(detail), ...inOneLine };
+}
+
+interface Shown {
+  readonly title: string;
+  readonly summary?: string;
+  readonly detail: string;
+}
+
+/** What an item is about, in one line where it has one. */
+export function headOf(item: Pick<Open, "title" | "summary">): string {
+  return item.summary ?? item.title;
 }
 
 const TELLING = ["path", "command", "pattern", "from", "question"] as const;

@@ -1,11 +1,11 @@
-/** What goes to the server of the editor's settings, and by which way: the person's own widen, the workspace's only narrow. */
+/** What goes to the server of the editor's settings, and by which way: the user's own widen, the workspace's only narrow. */
 
 import { PERMISSION_MODES, type PermissionMode } from "./words.js";
 import type { Settings } from "../protocol/types.js";
 
 /** One setting, by where it is said. */
 export interface Said {
-  /** By the person, for all workspaces of this machine. */
+  /** By the user, for all workspaces of this machine. */
   readonly global: unknown;
   /** By the workspace, which a repository may have written; the innermost of its levels. */
   readonly workspace: unknown;
@@ -16,7 +16,9 @@ export type Inspect = (key: string) => Said;
 
 const OWN = [
   "model",
+  "thinking",
   "fallbackModels",
+  "retry",
   "providers",
   "models",
   "tiers",
@@ -41,9 +43,9 @@ export type Options = Settings & { readonly extensions: typeof EXTENSIONS };
 const NARROWING = ["model", "permissionMode", "limits", "sandbox", "codeLens"] as const;
 
 /**
- * The `initializationOptions`. Only what the person said counts: nothing here comes from the workspace.
+ * The `initializationOptions`. Only what the user said counts: nothing here comes from the workspace.
  *
- * @param trusted whether the person trusts the workspace
+ * @param trusted whether the user trusts the workspace
  */
 export function initializationOptions(inspect: Inspect, trusted: boolean): Options {
   const said: Record<string, unknown> = {};
@@ -56,7 +58,7 @@ export function initializationOptions(inspect: Inspect, trusted: boolean): Optio
 
 /**
  * The answer to `workspace/configuration`: what the workspace says of the settings that can be narrowed. The server
- * ignores what would widen. A narrower mode that the person chose meanwhile goes the same way, and counts at once.
+ * ignores what would widen. A narrower mode that the user chose meanwhile goes the same way, and counts at once.
  *
  * @param started the mode that the server was started with
  */

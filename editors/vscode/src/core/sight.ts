@@ -1,4 +1,4 @@
-/** Whether the person sees the session view, and when an item is pointed at because they do not. */
+/** Whether the user sees the session view, and when an item is pointed at because they do not. */
 
 /** How long a view that was asked for is awaited. */
 export const COMING_MILLISECONDS = 10_000;
@@ -31,7 +31,7 @@ export class Arrival {
 }
 
 /**
- * Point at something a little later: the person may be quicker, and the view be about to come up.
+ * Point at something a little later: the user may be quicker, and the view be about to come up.
  *
  * @param later runs something after so many milliseconds
  * @param sight how the view is; undefined where there is nothing to point at any more

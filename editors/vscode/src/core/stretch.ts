@@ -1,5 +1,5 @@
 /** Which of a session's steps the view shows: a stretch of bounded length, which goes along with the end unless the
- * person looked back. */
+ * user looked back. */
 
 /** Steps that are shown at first, and that come with each look further back or on. */
 export const AT_ONCE = 300;

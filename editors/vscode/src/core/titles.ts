@@ -4,6 +4,8 @@ import type { AnswerParams } from "../protocol/types.js";
 
 export const ALLOW_ONCE = "Allow once";
 export const RUN_OUTSIDE = "Run outside once";
+export const PUT_BACK = "Put back";
+export const KEEP = "Keep";
 export const ALLOW_SESSION = "Allow for this session";
 export const ALWAYS_ALLOW = "Always allow…";
 export const ALWAYS_HERE = "Always in this workspace";
@@ -20,9 +22,22 @@ const DECISIONS: Readonly<Record<string, Decision>> = {
   [ALLOW_SESSION]: "allow_session",
   [ALWAYS_ALLOW]: "allow_always",
   [REJECT]: "reject",
+  [PUT_BACK]: "put_back",
+  [KEEP]: "keep",
 };
 
 /** The decision that a button stands for; undefined for one that decides nothing, such as `Review…`. */
 export function decisionOf(title: string): Decision | undefined {
   return DECISIONS[title];
+}
+
+/** The buttons of an approval that let it happen this once, or that prevent it. */
+export function yesAndNo(options: readonly string[]): readonly [string, string] {
+  if (options.includes(PUT_BACK)) return [PUT_BACK, KEEP];
+  return [options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE, REJECT];
+}
+
+/** Whether something may happen with an answer that would not happen otherwise; only looking at it and a no are none. */
+export function isYes(title: string): boolean {
+  return title !== REJECT && title !== REVIEW;
 }

@@ -1,4 +1,4 @@
-/** Words of the protocol that have a type of their own here, and how they are said to a person. */
+/** Words of the protocol that have a type of their own here, and how they are said to a user. */
 
 import { visible } from "./visible.js";
 import type {
@@ -72,7 +72,7 @@ const HINTS: Readonly<Record<string, string>> = {
   model_unavailable: "“Outrider: Doctor” says what is missing; or choose another model.",
 };
 
-/** What the person can do about the end of a turn; undefined where there is nothing to be done. */
+/** What the user can do about the end of a turn; undefined where there is nothing to be done. */
 export function hintOf(reason: string): string | undefined {
   return HINTS[reason];
 }
@@ -99,7 +99,7 @@ export function lasting(seconds: number): string {
   return `${String(minutes)} min ${String(Math.round(seconds - minutes * 60))} s`;
 }
 
-/** A rule as a person reads it: what would be allowed from now on. */
+/** A rule as a user reads it: what would be allowed from now on. */
 export function ruleText(rule: RulePattern): string {
   if (rule.command !== undefined) {
     const script = rule.script === undefined || rule.script === "any" ? "" : ", its script as it is now";
@@ -125,4 +125,13 @@ export function lastWords(printed: string): string {
 export function oneLine(text: string, length: number): string {
   const line = text.split(/\s+/).filter(Boolean).join(" ");
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+/**
+ * How long it is to the next attempt at a provider; empty where the time has passed.
+ *
+ * @param milliseconds from now on
+ */
+export function waiting(milliseconds: number): string {
+  return milliseconds <= 0 ? "" : `The provider is asked again in ${String(Math.ceil(milliseconds / 1000))} s.`;
 }

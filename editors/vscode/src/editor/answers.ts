@@ -4,17 +4,18 @@ import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
 import type { Reviews } from "../core/review.js";
-import { type OpenItem, type SessionState, canReview, diffsOf } from "../core/session.js";
+import { Inert, chosenAfterReading } from "../core/inert.js";
+import { type OpenItem, type SessionState, canReview, diffsOf, headOf } from "../core/session.js";
 import {
-  ALLOW_ONCE,
   ALWAYS_EVERYWHERE,
   ALWAYS_HERE,
   REJECT,
   REVIEW,
-  RUN_OUTSIDE,
   SAVE_AND_CONTINUE,
   type Decision,
   decisionOf,
+  isYes,
+  yesAndNo,
 } from "../core/titles.js";
 import { type Sight, pointSoon } from "../core/sight.js";
 import { oneLine, ruleText } from "../core/words.js";
@@ -26,13 +27,16 @@ import { saveOne } from "./saving.js";
 
 const SHOW = "Show";
 const OTHER = "Something else…";
+const TOO_EARLY = "Outrider: that answer came too quickly to have read the question. Answer once more.";
+const HINT_MILLISECONDS = 6000;
 
 export class Answers {
   private readonly seen = new Set<string>();
+  private readonly inert = new Inert(Date.now);
   private readonly settling = new Map<string, (() => void)[]>();
 
   /**
-   * @param sight whether the person sees the session view
+   * @param sight whether the user sees the session view
    */
   constructor(
     private readonly book: SessionBook,
@@ -40,6 +44,7 @@ export class Answers {
     private readonly connection: Connection,
     private readonly proposals: Proposals,
     private readonly sight: () => Sight,
+    private readonly log: Pick<vscode.LogOutputChannel, "info">,
   ) {}
 
   /** Every open item, that of the session that is looked at first. */
@@ -58,6 +63,7 @@ export class Answers {
     for (const item of session.open.values()) {
       if (this.seen.has(item.id)) continue;
       this.seen.add(item.id);
+      this.inert.appeared(item.id);
       this.pointSoon(item);
     }
     for (const [id, waiting] of this.settling) {
@@ -77,10 +83,10 @@ export class Answers {
   /** Ask what belongs to no step, such as whether a folder is trusted; it is in no session. Esc is no answer. */
   async askApart(item: Open, token: vscode.CancellationToken): Promise<{ answer: string } | null> {
     const options = { title: `Outrider: ${oneLine(item.title, 200)}`, placeHolder: oneLine(item.detail ?? "", 300) };
-    const chosen = await vscode.window.showQuickPick(
-      [...(item.options ?? [])],
-      { ...options, ignoreFocusOut: true },
-      token,
+    const chosen = await chosenAfterReading(
+      Date.now,
+      () => vscode.window.showQuickPick([...(item.options ?? [])], { ...options, ignoreFocusOut: true }, token),
+      isYes,
     );
     return chosen === undefined ? null : { answer: chosen };
   }
@@ -93,15 +99,25 @@ export class Answers {
     });
   }
 
-  /** Decide on an approval. For one that is to hold always the person sees the rules and says where; Esc leaves it open. */
+  /** Decide on an approval. For one that is to hold always the user sees the rules and says where; Esc leaves it open. */
   async decide(id: string, decision: Decision, note = ""): Promise<void> {
     const item = this.find(id);
+    const options = item?.options ?? [];
+    if (options.length > 0 && !options.some((title) => decisionOf(title) === decision)) {
+      const [yes, no] = yesAndNo(options);
+      void vscode.window.showInformationMessage(`Outrider: the answers here are “${yes}” and “${no}”.`);
+      return;
+    }
+    if (decision !== "reject" && !this.inert.takesYes(id)) {
+      vscode.window.setStatusBarMessage(TOO_EARLY, HINT_MILLISECONDS);
+      return;
+    }
     if (item !== undefined && decision !== "reject" && this.proposals.hasStray(item)) {
       await this.tellOfStray(item);
       return;
     }
     if (item !== undefined && decision !== "reject" && this.reviews.hasBegun(id)) {
-      // What the person left out or rewrote stays so, and no yes for later can say that.
+      // What the user left out or rewrote stays so, and no yes for later can say that.
       if (decision === "allow_once") await this.send(this.reviews.answer(item, note));
       else
         void vscode.window.showInformationMessage(
@@ -136,12 +152,17 @@ export class Answers {
   private async where(id: string): Promise<AnswerParams["scope"]> {
     const rules = (this.find(id)?.always ?? []).map(ruleText);
     const detail = rules.map((rule) => `allow ${rule}`).join(" · ");
-    const picked = await vscode.window.showQuickPick(
-      [
-        { label: ALWAYS_HERE, detail, scope: "workspace" as const },
-        { label: ALWAYS_EVERYWHERE, detail, scope: "everywhere" as const },
-      ],
-      { title: "Always allow exactly this?", ignoreFocusOut: true },
+    const picked = await chosenAfterReading(
+      Date.now,
+      () =>
+        vscode.window.showQuickPick(
+          [
+            { label: ALWAYS_HERE, detail, scope: "workspace" as const },
+            { label: ALWAYS_EVERYWHERE, detail, scope: "everywhere" as const },
+          ],
+          { title: "Always allow exactly this?", ignoreFocusOut: true },
+        ),
+      () => true,
     );
     return picked?.scope;
   }
@@ -174,7 +195,7 @@ export class Answers {
     else if (item.kind !== "approval") await this.answer(item.id, title);
   }
 
-  /** Let the person choose an open item and answer it. */
+  /** Let the user choose an open item and answer it. */
   async choose(): Promise<void> {
     const open = this.open;
     const [first] = open;
@@ -186,7 +207,7 @@ export class Answers {
     const picks = open.map((item) => {
       const title = sessions.length > 1 ? sessions.find((session) => session.open.has(item.id))?.title : undefined;
       const description = [item.kind, title ?? ""].filter(Boolean).join(" · ");
-      return { label: oneLine(item.title, 120), description, item };
+      return { label: oneLine(headOf(item), 120), description, item };
     });
     const picked =
       open.length === 1 ? { item: first } : await vscode.window.showQuickPick(picks, { title: "Answer what?" });
@@ -199,24 +220,29 @@ export class Answers {
     const chosen =
       options.length + more.length === 1 && more[0] === OTHER
         ? OTHER
-        : await vscode.window.showQuickPick([...options, ...more], {
-            title: oneLine(item.title, 200),
-            placeHolder: oneLine(item.detail ?? "", 200),
-            ignoreFocusOut: true,
-          });
+        : await chosenAfterReading(
+            Date.now,
+            () =>
+              vscode.window.showQuickPick([...options, ...more], {
+                title: oneLine(headOf(item), 200),
+                placeHolder: oneLine(item.detail ?? "", 200),
+                ignoreFocusOut: true,
+              }),
+            (title) => isYes(title) && title !== OTHER,
+          );
     if (chosen === undefined) return;
     if (chosen === REVIEW) await this.review(item);
     else if (chosen === REJECT) await this.reject(item);
     else if (chosen === OTHER) {
-      const text = await vscode.window.showInputBox({ title: oneLine(item.title, 200), ignoreFocusOut: true });
+      const text = await vscode.window.showInputBox({ title: oneLine(headOf(item), 200), ignoreFocusOut: true });
       if (text) await this.answer(item.id, text);
     } else await this.take(item, chosen);
   }
 
-  /** Reject an approval, with a reason that the model is told if the person gives one. Esc leaves it open. */
+  /** Reject an approval, with a reason that the model is told if the user gives one. Esc leaves it open. */
   async reject(item: OpenItem): Promise<void> {
     const note = await vscode.window.showInputBox({
-      title: `Reject: ${oneLine(item.title, 120)}`,
+      title: `Reject: ${oneLine(headOf(item), 120)}`,
       prompt: "What the model is told; leave it empty to say nothing",
       ignoreFocusOut: true,
     });
@@ -236,18 +262,36 @@ export class Answers {
 
   private async point(item: OpenItem): Promise<void> {
     const options = item.options ?? [];
+    const [yes, no] = yesAndNo(options);
     const buttons =
       item.kind === "approval"
-        ? [options.includes(RUN_OUTSIDE) ? RUN_OUTSIDE : ALLOW_ONCE, canReview(item) ? REVIEW : SHOW, REJECT]
+        ? [yes, canReview(item) ? REVIEW : SHOW, no]
         : options.length > 0 && options.length <= 3
           ? [...options]
           : [SHOW];
-    const chosen = await vscode.window.showInformationMessage(`Outrider: ${oneLine(item.title, 300)}`, ...buttons);
+    const chosen = await chosenAfterReading(
+      Date.now,
+      () => vscode.window.showInformationMessage(`Outrider: ${oneLine(headOf(item), 300)}`, ...buttons),
+      (title) => isYes(title) && title !== SHOW,
+    );
     if (chosen === undefined) return;
+    // The editor cannot take a message down, so it may be there when the item is not.
+    if (this.find(item.id) === undefined) {
+      this.tellOfLate(item, chosen);
+      return;
+    }
     if (chosen === REVIEW) await this.review(item);
     else if (chosen === SHOW && !options.includes(SHOW))
       await vscode.commands.executeCommand("outrider.client.answerPending");
     else await this.take(item, chosen);
+  }
+
+  /** The first answer counted. The server is not asked again: it would take this one for none as well. */
+  private tellOfLate(item: OpenItem, chosen: string): void {
+    this.log.info(`“${chosen}” came late to ${item.id}, which was already answered`);
+    void vscode.window.showInformationMessage(
+      `Outrider: this was already answered, so “${chosen}” changes nothing: ${oneLine(headOf(item), 200)}`,
+    );
   }
 
   private async send(params: AnswerParams): Promise<void> {

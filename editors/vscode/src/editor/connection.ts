@@ -22,11 +22,12 @@ import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
 
-/** The server said no, or was not there. `reason` is the protocol's. */
+/** The server said no, or was not there. `reason` is the protocol's, and so is `data`. */
 export class CommandFailure extends Error {
   constructor(
     message: string,
     readonly reason: string,
+    readonly data: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
   }
@@ -52,7 +53,7 @@ class Client extends LanguageClient {
 
 export class Connection {
   state: ServerState = "stopped";
-  /** The mode that the server was started with; undefined where the person set none. */
+  /** The mode that the server was started with; undefined where the user set none. */
   permissionMode: PermissionMode | undefined;
 
   private client: LanguageClient | undefined;
@@ -70,7 +71,7 @@ export class Connection {
   readonly onState = this.changed.event;
 
   /**
-   * @param model the model that the person chose for the next tasks
+   * @param model the model that the user chose for the next tasks
    * @param isAtWork whether the server is at work on any session
    */
   constructor(
@@ -132,9 +133,10 @@ export class Connection {
         arguments: [params],
       });
     } catch (error) {
-      const data: unknown = error instanceof ResponseError ? error.data : undefined;
-      const reason = typeof data === "object" && data !== null && "reason" in data ? String(data.reason) : "failed";
-      throw new CommandFailure(error instanceof Error ? error.message : String(error), reason);
+      const given: unknown = error instanceof ResponseError ? error.data : undefined;
+      const data = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
+      const reason = "reason" in data ? String(data["reason"]) : "failed";
+      throw new CommandFailure(error instanceof Error ? error.message : String(error), reason, data);
     } finally {
       this.pending -= 1;
     }

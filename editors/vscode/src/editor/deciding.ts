@@ -6,7 +6,7 @@ import type { OpenItem } from "../core/session.js";
 import type { CommandTable, House } from "./house.js";
 
 export function decidingCommands({ answers, proposals }: House): CommandTable {
-  // A lens names its item; a key means what the person looks at, else what has waited longest.
+  // A lens names its item; a key means what the user looks at, else what has waited longest.
   const wanted = (id: unknown): OpenItem | undefined =>
     typeof id === "string"
       ? answers.find(id)

@@ -69,7 +69,7 @@ export class Diffs implements vscode.FileSystemProvider {
   }
 
   /**
-   * Take what the person wrote in the right side.
+   * Take what the user wrote in the right side.
    *
    * @returns whether it is something new; undefined where something else than hunks was changed
    */

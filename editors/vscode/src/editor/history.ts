@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { withoutHunks } from "../core/hunks.js";
 import { byFile } from "../core/changes.js";
-import { doing } from "../core/words.js";
+import { doing, oneLine } from "../core/words.js";
 import type { SessionSummary, UndoResult } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -12,7 +12,8 @@ import { textOf, uriOf } from "./places.js";
 
 export const BEFORE = "outrider-before";
 
-const AGAIN_MILLISECONDS = 500;
+/** Milliseconds between two checks whether another process has released a session. */
+export const AGAIN_MILLISECONDS = 500;
 
 /** The texts as they were before a session changed them, for the review. */
 export class Befores implements vscode.TextDocumentContentProvider {
@@ -42,10 +43,26 @@ export function historyCommands(house: House, befores: Befores): CommandTable {
 
 async function takeBack(house: House, command: "outrider.undo" | "outrider.redo"): Promise<void> {
   const session = house.book.current;
-  const result = await house.connection.execute(command, session === undefined ? {} : { sessionId: session.sessionId });
+  const of = session === undefined ? {} : { sessionId: session.sessionId };
+  const result = command === "outrider.undo" ? await undoTurn(house, of) : await house.connection.execute(command, of);
+  if (result === undefined) return;
   void vscode.window.showInformationMessage(
     `Outrider: ${told(result, command === "outrider.undo" ? "Undid" : "Redid")}`,
   );
+}
+
+/** Undo the latest turn; where that changed nothing, the one before it is named, and undone only if the user says so. */
+async function undoTurn(house: House, of: { sessionId?: string }): Promise<UndoResult | undefined> {
+  try {
+    return await house.connection.execute("outrider.undo", { ...of, latest: true });
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || error.reason !== "not_latest") throw error;
+    const { sessionId, turnId, prompt } = error.data as { sessionId: string; turnId: string; prompt: string };
+    const undo = "Undo It";
+    const said = `Outrider: the latest turn has nothing to take back. Undo the turn “${oneLine(prompt, 80)}”?`;
+    if ((await vscode.window.showWarningMessage(said, undo)) !== undo) return undefined;
+    return house.connection.execute("outrider.undo", { sessionId, scope: "turn", id: turnId });
+  }
 }
 
 function told(result: UndoResult, done: string): string {
@@ -121,7 +138,7 @@ function describe(session: SessionSummary, current: string | undefined): string 
     .join(" · ");
 }
 
-/** Show a session; one that waits goes on, unless another process is at it. One that was cut off goes on if the person says so. */
+/** Show a session; one that waits goes on, unless another process is at it. One that was cut off goes on if the user says so. */
 async function open(house: House, { sessionId, elsewhere, state }: SessionSummary, resume: boolean): Promise<void> {
   const { book, view } = house;
   if (elsewhere === true) book.lookOn(sessionId, "elsewhere");

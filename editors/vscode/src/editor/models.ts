@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { chosenAfterReading } from "../core/inert.js";
 import { type Choice, choicesOf } from "../core/choices.js";
 import { isMode, nextMode } from "../core/settings.js";
 import { type Next, modeOf } from "../core/status.js";
@@ -99,7 +100,7 @@ function lineOf(choice: Choice): Line {
     : { label: choice.label, description: choice.description, choice };
 }
 
-/** A model that the person writes. */
+/** A model that the user writes. */
 async function written(): Promise<string | undefined> {
   const model = await vscode.window.showInputBox({
     title: "Model",
@@ -144,13 +145,9 @@ async function tellOfOtherMode(house: House, chosen: PermissionMode): Promise<vo
 async function isSure(): Promise<boolean> {
   const detail = "Commands and edits, also outside the workspace, go through unasked.";
   const yes = "Allow Everything";
-  return (
-    (await vscode.window.showWarningMessage(
-      "Let Outrider do everything without a question?",
-      { modal: true, detail },
-      yes,
-    )) === yes
-  );
+  const ask = (): Thenable<string | undefined> =>
+    vscode.window.showWarningMessage("Let Outrider do everything without a question?", { modal: true, detail }, yes);
+  return (await chosenAfterReading(Date.now, ask, () => true)) === yes;
 }
 
 async function showPermissions(house: House): Promise<void> {
@@ -178,7 +175,7 @@ async function showPermissions(house: House): Promise<void> {
   if (picked?.label === settings) await vscode.commands.executeCommand("workbench.action.openSettings", "outrider.");
 }
 
-/** A grant for a person: its kind, and the file or the command. */
+/** A grant for a user: its kind, and the file or the command. */
 function grantText(grant: string): string {
   const [, kind = "", what = grant] = /^(\w+):(.*)$/s.exec(grant) ?? [];
   const command = what.slice(what.indexOf("\0") + 1);

@@ -21,7 +21,7 @@ export function uriOf(path: string): vscode.Uri | undefined {
     : vscode.Uri.from({ scheme: "untitled", path: found.name });
 }
 
-/** The text as the person sees it: the open document, else the file; undefined where there is neither. */
+/** The text as the user sees it: the open document, else the file; undefined where there is neither. */
 export async function textOf(uri: vscode.Uri): Promise<string | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
   if (open !== undefined) return open.getText();

@@ -33,7 +33,7 @@ export class Proposals implements vscode.CodeLensProvider {
   private hasKeyboard = false;
   private again: NodeJS.Timeout | undefined;
 
-  /** @param rewrote told when the person wrote something in the place of a hunk */
+  /** @param rewrote told when the user wrote something in the place of a hunk */
   constructor(
     private readonly book: SessionBook,
     private readonly reviews: Reviews,
@@ -128,7 +128,7 @@ export class Proposals implements vscode.CodeLensProvider {
     }
   }
 
-  /** Bring a hunk before the person: where they look already, in the diff, or in its file. One that renames has no place. */
+  /** Bring a hunk before the user: where they look already, in the diff, or in its file. One that renames has no place. */
   async go(item: OpenItem, hunk: ItemHunk): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const standing = editor === undefined ? [] : this.standing(editor.document);
@@ -149,7 +149,7 @@ export class Proposals implements vscode.CodeLensProvider {
     }
   }
 
-  /** Bring a hunk before the person in the diff, where they can write it anew. */
+  /** Bring a hunk before the user in the diff, where they can write it anew. */
   async goInDiff(item: OpenItem, hunk: ItemHunk): Promise<void> {
     const line = this.places(item, hunk.change, "after")[hunk.index]?.line ?? 0;
     const selection = new vscode.Range(line, 0, line, 0);
@@ -180,7 +180,7 @@ export class Proposals implements vscode.CodeLensProvider {
     return side === "after" ? placesAfter(hunks) : hunks.map(placeBefore);
   }
 
-  /** The item whose diff the person looks at, or whose file. */
+  /** The item whose diff the user looks at, or whose file. */
   get looked(): OpenItem | undefined {
     const active = vscode.window.activeTextEditor?.document.uri;
     if (active === undefined) return undefined;

@@ -29,7 +29,7 @@ interface AskParams {
 /**
  * Answer what the server that `client` speaks with may ask; called before it is started.
  *
- * @param isShown whether the person sees the session view
+ * @param isShown whether the user sees the session view
  */
 export function serve(client: LanguageClient, book: SessionBook, answers: Answers, isShown: () => boolean): void {
   client.onNotification("outrider/event", (event: Event) => {

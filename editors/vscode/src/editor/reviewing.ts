@@ -1,7 +1,8 @@
-/** Commands that decide about an edit hunk by hunk, and bring the person to where they can rewrite one. */
+/** Commands that decide about an edit hunk by hunk, and bring the user to where they can rewrite one. */
 
 import * as vscode from "vscode";
 
+import { chosenAfterReading } from "../core/inert.js";
 import { type ItemHunk, type Reviews, hunksOf, nextOf } from "../core/review.js";
 import type { OpenItem } from "../core/session.js";
 import type { Answers } from "./answers.js";
@@ -35,10 +36,15 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
   const rename = async (meant: Meant): Promise<void> => {
     const { path, to } = meant.hunk.change;
     const take = `$(check) Take: rename ${path} to ${to ?? ""}`;
-    const picked = await vscode.window.showQuickPick([take, "$(circle-slash) Leave out"], {
-      title: "The file would get another name",
-      ignoreFocusOut: true,
-    });
+    const picked = await chosenAfterReading(
+      Date.now,
+      () =>
+        vscode.window.showQuickPick([take, "$(circle-slash) Leave out"], {
+          title: "The file would get another name",
+          ignoreFocusOut: true,
+        }),
+      (choice) => choice === take,
+    );
     if (picked !== undefined) await decide(meant, picked === take ? "take" : "reject");
   };
 
@@ -90,7 +96,7 @@ function named(answers: Answers, itemId: string, hunkId: unknown): Meant | undef
   return item === undefined || hunk === undefined ? undefined : { item, hunk };
 }
 
-/** The edit that the person looks at, else the one that has waited longest. */
+/** The edit that the user looks at, else the one that has waited longest. */
 function edit(answers: Answers, proposals: Proposals): OpenItem | undefined {
   return proposals.looked ?? answers.open.find((item) => item.proposals.length > 0);
 }

@@ -1,4 +1,4 @@
-/** Finds the server or makes it, and tells the person what is missing. */
+/** Finds the server or makes it, and tells the user what is missing. */
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir } from "node:fs/promises";
@@ -22,7 +22,7 @@ export interface Server {
 /**
  * Find the server, or make it with progress.
  *
- * @returns undefined where there is none; the person was told why
+ * @returns undefined where there is none; the user was told why
  */
 export async function provideServer(
   context: vscode.ExtensionContext,
@@ -75,7 +75,7 @@ export async function provideServer(
   return { command: made, cwd };
 }
 
-/** What the person set for this machine; a workspace cannot say what is run. */
+/** What the user set for this machine; a workspace cannot say what is run. */
 function globally<T>(settings: vscode.WorkspaceConfiguration, key: string, otherwise: T): T {
   return settings.inspect<T>(key)?.globalValue ?? otherwise;
 }

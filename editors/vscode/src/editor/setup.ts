@@ -54,7 +54,7 @@ export async function outdated(house: House, what: string): Promise<void> {
   await restartUnlessBusy(house, what);
 }
 
-/** Start the server anew. That cancels what runs, so then it is done with the next task, or now if the person says so. */
+/** Start the server anew. That cancels what runs, so then it is done with the next task, or now if the user says so. */
 async function restartUnlessBusy(house: House, what: string): Promise<void> {
   if (isBusy(house)) {
     const now = "Restart Now";

@@ -52,11 +52,25 @@ export async function steer(house: House, session: SessionState, text: string): 
   await house.connection.execute("outrider.steer", { sessionId: session.sessionId, text });
 }
 
-/** End the turn that is running, or waits for the person. */
+/** End the turn that is running, or waits for the user. */
 export async function cancel(house: House): Promise<void> {
   const running = house.book.running?.runningHere;
   if (running === undefined) nothingRuns();
   else await house.connection.execute("outrider.cancel", { turnId: running.turnId, reason: "cancelled in the editor" });
+}
+
+/** Have the turn that waits for its next attempt at a provider make it at once. */
+export async function retryNow(house: House): Promise<void> {
+  const sessions = [house.book.current, ...house.book.all];
+  const session = sessions.find((one) => one?.retrying(Date.now()) !== undefined);
+  const retrying = session?.retrying(Date.now());
+  if (session === undefined || retrying === undefined) {
+    void vscode.window.showInformationMessage("Outrider: no turn waits for its next attempt at a provider.");
+    return;
+  }
+  await house.connection.execute("outrider.retry", { turnId: retrying.turnId });
+  session.attempted();
+  house.update();
 }
 
 export function taskCommands(house: House): CommandTable {
@@ -91,6 +105,7 @@ export function taskCommands(house: House): CommandTable {
       }
     },
     cancel: () => cancel(house),
+    retryNow: () => retryNow(house),
     newSession: async () => {
       house.book.select(undefined);
       house.update();

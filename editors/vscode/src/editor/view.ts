@@ -1,4 +1,4 @@
-/** The session view: a webview that shows what `core` knows of a session, and gives back what the person does in it. */
+/** The session view: a webview that shows what `core` knows of a session, and gives back what the user does in it. */
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
@@ -27,7 +27,7 @@ export class SessionView implements vscode.WebviewViewProvider {
 
   /**
    * @param now what is to be shown
-   * @param handle told what the person does
+   * @param handle told what the user does
    */
   constructor(
     private readonly extension: vscode.Uri,

@@ -1,9 +1,15 @@
 // Made of protocol/schema.json by `npm run types`. Do not edit.
 
-/** The answer to an open item: `decision` for an approval, `answer` for a question or a tool, or its `error`. */
+/** The messages of an earlier event, and those added since. So a log grows linearly. */
+export interface AddedMessages {
+  added: string[];
+  after: number;
+}
+
+/** The item may be shown in a dialog, run by a client tool or be parked, after a restart too.  The first answer wins. Exactly one of `decision`, `answer` and `error`. */
 export interface AnswerParams {
   answer?: string;
-  decision?: "allow_once" | "allow_session" | "allow_always" | "choose" | "reject";
+  decision?: "allow_once" | "allow_session" | "allow_always" | "reject" | "put_back" | "keep";
   error?: string;
   id: string;
   note?: string;
@@ -16,7 +22,7 @@ export interface AnswerResult {
   id: string;
 }
 
-/** An effect waits for a yes. */
+/** An effect needs a yes. */
 export interface ApprovalRequested {
   always?: RulePattern[];
   callId: string;
@@ -28,15 +34,16 @@ export interface ApprovalRequested {
   options: string[];
   reviewed?: boolean;
   secrets?: Secret[];
+  summary?: string;
   title: string;
 }
 
-/** An effect was allowed or rejected. A rule that forbids comes without a request: `by` is `rule`, and `id` is new. */
+/** An effect was allowed or rejected. A rule that forbids comes without a request. */
 export interface ApprovalResolved {
   by: "person" | "rule" | "mode";
   callId: string;
   channel?: string;
-  decision: "allow_once" | "allow_session" | "allow_always" | "choose" | "reject";
+  decision: "allow_once" | "allow_session" | "allow_always" | "reject" | "put_back" | "keep" | "choose";
   digest?: string;
   grant?: string;
   id: string;
@@ -49,16 +56,16 @@ export interface ApprovalResolved {
   secrets?: Secret[];
 }
 
-/** `outrider/ask`: put an open item before the person, in the way of the client. */
+/** Show an open item to the user, in the client's own way. */
 export interface AskParams {
   item: Open;
   sessionId: string;
 }
 
-/** The answer: `decision` for an approval, `answer` for a question. Null stands for none, as does anything else. */
+/** Null or any other shape is no answer. */
 export interface AskReply {
   answer?: string;
-  decision?: "allow_once" | "allow_session" | "allow_always" | "choose" | "reject";
+  decision?: "allow_once" | "allow_session" | "allow_always" | "reject" | "put_back" | "keep";
   note?: string;
   review?: ReviewedHunk[];
   scope?: "workspace" | "everywhere";
@@ -74,7 +81,7 @@ export interface BudgetExhausted {
   used: number;
 }
 
-/** Ends a turn. */
+/** The turn may be running, parked or queued. Every process it started ends. Repeating it gives the same answer. */
 export interface CancelParams {
   reason?: string;
   turnId: string;
@@ -101,7 +108,7 @@ export interface ChangeInfo {
   undoable: boolean;
 }
 
-/** One hunk of a change, as it is now. */
+/** One hunk of a change, in whole lines. */
 export interface ChangedHunk {
   added: string;
   id: string;
@@ -110,7 +117,7 @@ export interface ChangedHunk {
   state: "applied" | "undone" | "altered" | "conflict";
 }
 
-/** Which changes to list. Without `sessionId` those of the latest session that changed something. */
+/** It only reads, so the session may run in another process. */
 export interface ChangesParams {
   format?: "list" | "patch";
   sessionId?: string;
@@ -126,7 +133,7 @@ export interface ChangesResult {
   sessionId: string;
 }
 
-/** One thing that was looked at. */
+/** One check of the set-up. */
 export interface Check {
   detail: string;
   name: string;
@@ -141,7 +148,7 @@ export interface ClientTool {
   name: string;
 }
 
-/** What was left as it is, because somebody changed the same place since. */
+/** What was left because others changed the same place since. */
 export interface Conflict {
   id?: string;
   line: number;
@@ -149,7 +156,7 @@ export interface Conflict {
   reason: string;
 }
 
-/** What the person was looking at when the task was given. */
+/** What the user was looking at. */
 export interface Context {
   diagnostics?: Diagnostics[];
   documents?: string[];
@@ -167,7 +174,7 @@ export interface ContextCompacted {
   secrets?: Secret[];
 }
 
-/** Older tool output was left out. */
+/** Older tool output was replaced or cut. */
 export interface ContextPruned {
   after?: number;
   before?: number;
@@ -178,7 +185,7 @@ export interface ContextPruned {
   secrets?: Secret[];
 }
 
-/** Parts of the system message and of the task were left out, because the rest alone does not fit. */
+/** Parts of the first messages were left out, because the rest alone does not fit. */
 export interface ContextTrimmed {
   after: number;
   before: number;
@@ -190,23 +197,23 @@ export interface ContextTrimmed {
   secrets?: Secret[];
 }
 
-/** Diagnostics of one document, as LSP `Diagnostic` objects. */
+/** Diagnostics of one document. */
 export interface Diagnostics {
   items: Record<string, unknown>[];
   uri: string;
 }
 
-/** `outrider/diagnostics`: what the editor shows of all language servers and linters, now. */
+/** Give what the editor shows of all language servers and linters. */
 export interface DiagnosticsParams {
   uris?: string[];
 }
 
-/** What they report. A document without problems may be absent. */
+/** Null or any other shape is an error for the model, never "no problems". */
 export interface DiagnosticsReply {
   diagnostics: Diagnostics[];
 }
 
-/** What is looked at beyond what costs nothing. */
+/** Checks the workspace, the model (key, proxy, certificates, context window), the log, commands, search, the editor's abilities, and permissions.  Sends nothing to a provider without `probe`. */
 export interface DoctorParams {
   probe?: boolean;
 }
@@ -240,7 +247,7 @@ export interface EditApplied {
   where: "buffer" | "disk";
 }
 
-/** A change is about to be written. It is on disk before the change is. */
+/** A change is about to be written.  This is on disk before the change is. An undo may begin edits of several files before the first has ended. */
 export interface EditApplying {
   after?: string;
   before?: string;
@@ -264,7 +271,7 @@ export interface EditApplying {
   undoesHunks?: number[];
 }
 
-/** A change was put into a text that had moved meanwhile; `after` is what is there now. */
+/** It is in place together with what others wrote meanwhile; `after` is the text now.  If the file was deleted or renamed, their text may be left unsaved in its document. */
 export interface EditMerged {
   after?: string;
   before?: string;
@@ -322,7 +329,7 @@ export interface EditRejected {
   to?: string;
 }
 
-/** Something went wrong that the person should know of. */
+/** Something went wrong that the user should know. */
 export interface ErrorRaised {
   code: string;
   message: string;
@@ -340,7 +347,7 @@ export interface Event {
   v?: 1;
 }
 
-/** A stretch of a session's log; `fromSeq` is the first one wanted, from 1. */
+/** Works for any client, with or without notifications.  The answer is written before any later event: read from 1 until `more` is false, then take the notifications from `nextSeq` on, and nothing is missed or repeated. */
 export interface EventsParams {
   fromSeq?: number;
   limit?: number;
@@ -354,16 +361,17 @@ export interface EventsResult {
   nextSeq: number;
 }
 
-/** A task that may only look. */
+/** The mode of its turn is `explore`. */
 export interface ExploreParams {
   context?: Context;
   limits?: LimitsPatch;
   model?: string;
   prompt: string;
   sessionId?: string;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
 }
 
-/** What `outrider export` writes. Secrets, names and places of the machine are taken out before it is made. */
+/** One session as one file, to share, replay or play again. */
 export interface Export {
   contents: Record<string, string>;
   events: Event[];
@@ -374,18 +382,18 @@ export interface Export {
   version?: 1;
 }
 
-/** The session to put into one file, whoever runs it. */
+/** Works for any session of the log, whoever runs it, and changes nothing.  Secrets, names and places of the machine are removed. */
 export interface ExportParams {
   sessionId: string;
 }
 
-/** A model was asked, failed, and it or another one was asked again. */
+/** An attempt that failed. */
 export interface FailedAttempt {
   model: string;
   reason: string;
 }
 
-/** What was said of a folder, or what holds for one of the workspace. */
+/** The trust of a folder. */
 export interface FolderTrust {
   added?: string;
   below?: boolean;
@@ -393,7 +401,7 @@ export interface FolderTrust {
   trust: "trusted" | "read-only" | "unknown";
 }
 
-/** `outrider/stream`: text as it comes. Frames are not logged; the log has the whole.  The frames of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log. */
+/** Text as it arrives.  Frames are not logged. Those of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log. */
 export interface Frame {
   callId?: string;
   kind: "text" | "reasoning" | "output";
@@ -404,20 +412,20 @@ export interface Frame {
   turnId: string;
 }
 
-/** A folder that goes with its last file. */
+/** A folder that is deleted with its last file. */
 export interface GoingFolder {
   mode: string;
   path: string;
 }
 
-/** A folder that the model came to has instructions of its own. */
+/** A folder that the model reached has instructions of its own. */
 export interface InstructionsFound {
   path: string;
   secrets?: Secret[];
   told: string;
 }
 
-/** No process of a job is left. */
+/** No process of a job is left. Between turns it belongs to none. */
 export interface JobFinished {
   exitCode?: number;
   jobId: string;
@@ -453,7 +461,7 @@ export interface JobStarted {
   secrets?: Secret[];
 }
 
-/** Lists the background jobs, or reads, waits for or ends the one of an id. */
+/** Covers open sessions, recently ended jobs included.  An unknown job fails with `unknown_id`. Cancelling a `wait` leaves the job alone. */
 export interface JobsParams {
   action?: "list" | "read" | "wait" | "kill";
   id?: string;
@@ -465,6 +473,12 @@ export interface JobsParams {
 export interface JobsResult {
   jobs: JobInfo[];
   output?: string;
+}
+
+/** An entry of the system's keyring. */
+export interface KeyringEntry {
+  service?: string;
+  username: string;
 }
 
 /** How fast an answer came. */
@@ -513,7 +527,7 @@ export interface MapDrawn {
   told: string;
 }
 
-/** What is at hand. */
+/** Works whether or not turns get a map. The first call waits until all files are read. */
 export interface MapParams {
   files?: string[];
   prompt?: string;
@@ -526,7 +540,7 @@ export interface MapResult {
   text: string;
 }
 
-/** There is no answer: the provider failed, or the connection to it. */
+/** There is no answer. */
 export interface ModelFailed {
   kind: string;
   message: string;
@@ -536,7 +550,7 @@ export interface ModelFailed {
   usage?: Usage;
 }
 
-/** A request goes to another model. */
+/** The request goes to another model, which keeps the rest of the turn. */
 export interface ModelFellBack {
   from: string;
   messageId: string;
@@ -555,12 +569,20 @@ export interface ModelInfo {
   tier?: "small" | "mid" | "frontier";
 }
 
-/** How fast a model was. */
+/** How fast a model was: the mean of its first five answers in the session; each later answer counts a fifth. */
 export interface ModelLatency {
   firstTokenMs: number;
   model: string;
   requests: number;
   tokensPerSecond?: number;
+}
+
+/** A model cannot do something that the settings ask for. Once per turn for each. */
+export interface ModelLimited {
+  message: string;
+  messageId: string;
+  model: string;
+  secrets?: Secret[];
 }
 
 /** A request is about to go to the model. */
@@ -569,7 +591,7 @@ export interface ModelRequested {
   editFormat?: string;
   maxTokens?: number;
   messageId: string;
-  messages: string[];
+  messages: string[] | AddedMessages;
   model: string;
   purpose: string;
   secrets?: Secret[];
@@ -580,7 +602,7 @@ export interface ModelRequested {
   toolsHash: string;
 }
 
-/** Text that was already shown is withdrawn. */
+/** Text that was shown is withdrawn; drop it. Frames of the same `messageId` may follow. */
 export interface ModelReset {
   messageId: string;
   reason: string;
@@ -605,6 +627,8 @@ export interface ModelResponded {
 /** A request is made again. */
 export interface ModelRetried {
   attempt: number;
+  attempts?: number;
+  message?: string;
   messageId: string;
   model: string;
   reason: string;
@@ -613,7 +637,7 @@ export interface ModelRetried {
   wait?: number;
 }
 
-/** It was chosen which model gets the next request. */
+/** A model was chosen for the next request. */
 export interface ModelRouted {
   by: "order" | "score";
   candidates: RouteCandidate[];
@@ -628,19 +652,20 @@ export interface ModelRouted {
   wanted: "small" | "mid" | "frontier";
 }
 
-/** What the person knows of one model. What is absent is asked of its provider or taken from a table. */
+/** What you know of a model. */
 export interface ModelSettings {
   contextWindow?: number;
   editFormat?: "replace" | "patch" | "whole";
   maxTokens?: number;
   price?: Price;
   reasoning?: boolean;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
   toolFormat?: "native" | "hermes" | "qwen3-coder-xml" | "llama3-json" | "pythonic" | "llama4-pythonic" | "mistral" | "deepseek" | "glm-xml" | "kimi" | "granite" | "harmony" | "minimax-xml" | "gemma" | "lfm2" | "json-array" | "bare-json" | "react" | "react-json" | "bracket" | "outrider";
   toolStrength?: "weak" | "medium" | "strong";
   vision?: boolean;
 }
 
-/** A model does not take tools as its provider has them, and gets and makes calls as text from now on. */
+/** The model gets and writes tool calls as text from now on, and the request is made again. */
 export interface ModelSwitched {
   messageId: string;
   model: string;
@@ -649,7 +674,7 @@ export interface ModelSwitched {
   toolFormat: string;
 }
 
-/** Nothing to say. */
+/** Configured providers are asked for their lists, for five seconds at most. It has no params. */
 export interface ModelsParams {
 
 }
@@ -661,7 +686,7 @@ export interface ModelsResult {
   problems: string[];
 }
 
-/** A rule to be saved. */
+/** A rule to save. If it already exists, the new `expires` holds. */
 export interface NewRule {
   command?: string;
   decision: "allow" | "ask" | "deny";
@@ -680,13 +705,13 @@ export interface NotSaved {
   reason: string;
 }
 
-/** What cannot be taken back, and why. */
+/** What cannot be undone. */
 export interface NotUndoable {
   reason: string;
   what: string;
 }
 
-/** An open item: something that waits for the person, or for a tool of the client. */
+/** Something that waits for the user or for a client tool. */
 export interface Open {
   allowFreeForm?: boolean;
   always?: RulePattern[];
@@ -696,11 +721,12 @@ export interface Open {
   id: string;
   kind: "approval" | "question" | "tool";
   options?: string[];
+  summary?: string;
   title: string;
   turnId: string;
 }
 
-/** Opens a document that carries actions: the task document, or the one of an open item. */
+/** The documents are in `.outrider/` of the first workspace folder, which git ignores.  They are the task document, an open item in full (an edit is reviewed in it), or one to write an answer in. */
 export interface OpenParams {
   id?: string;
   what?: "task" | "review" | "answer";
@@ -717,14 +743,14 @@ export interface PendingSteering {
   text: string;
 }
 
-/** Lists the rules, adds one, removes the one of an id, or opens their file in the editor. */
+/** Covers the user's rules, those of the workspace's `.outrider/rules.toml`, and grants of open sessions.  A rule that allows nearly anything (`bash`, `git` without a sub-command, edits without a path), or that names a tool nobody has, fails with `invalid`. While the user's file is damaged every change fails with `cannot_write`. */
 export interface PermissionsParams {
   action?: "list" | "add" | "remove" | "open";
   id?: string;
   rule?: NewRule;
 }
 
-/** The rules as they are now, the person's first. */
+/** The rules as they are now, the user's first. */
 export interface PermissionsResult {
   path: string;
   problem?: string;
@@ -743,7 +769,7 @@ export interface PlanUpdated {
   secrets?: Secret[];
 }
 
-/** A place in a document, zero-based, in the negotiated position encoding. */
+/** A place in a document, from 0, in the negotiated encoding. */
 export interface Position {
   character: number;
   line: number;
@@ -768,7 +794,7 @@ export interface PromptMessage {
   toolCalls?: WireToolCall[];
 }
 
-/** The session whose next request is shown, whoever runs it. */
+/** As it would be sent now, before anything is left out for its length and before the provider's dialect.  For a session at rest: what a next task would find. Sends nothing. */
 export interface PromptParams {
   sessionId: string;
 }
@@ -795,9 +821,14 @@ export interface PromptSection {
 
 /** One place that serves models. */
 export interface ProviderSettings {
+  apiKeyCommand?: string[];
   apiKeyEnv?: string;
+  apiKeyFile?: string;
+  apiKeyHeader?: "authorization" | "x-api-key" | "api-key" | "x-goog-api-key";
+  apiKeyKeyring?: KeyringEntry;
   baseUrl: string;
   caFile?: string;
+  cacheMarks?: boolean;
   connectSeconds?: number;
   contextWindow?: number;
   extraBody?: Record<string, unknown>;
@@ -810,7 +841,7 @@ export interface ProviderSettings {
   temperature?: number;
 }
 
-/** The person answered. */
+/** The user answered. */
 export interface QuestionAnswered {
   answer: string;
   callId?: string;
@@ -819,7 +850,7 @@ export interface QuestionAnswered {
   secrets?: Secret[];
 }
 
-/** The model or the server asks the person. */
+/** A question to the user. */
 export interface QuestionAsked {
   allowFreeForm?: boolean;
   callId?: string;
@@ -835,7 +866,7 @@ export interface QueuedRun {
   turnId: string;
 }
 
-/** A stretch of a document; the end is exclusive. */
+/** A stretch of a document. */
 export interface Range {
   end: Position;
   start: Position;
@@ -847,7 +878,7 @@ export interface ReadText {
   path: string;
 }
 
-/** A file that has another path, and what a session knows of it goes on there. */
+/** A file that has a new path. */
 export interface RenamedFile {
   path: string;
   place?: string;
@@ -861,12 +892,28 @@ export interface RepositoryMapSettings {
   tokens?: number;
 }
 
-/** Opens a session of the log again; its open items are asked again. */
+/** An interrupted turn continues, and open items are asked again.  The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`. */
 export interface ResumeParams {
   sessionId: string;
 }
 
-/** What the person decided about one hunk of an edit that they were asked about. */
+/** Ends the wait before the next attempt at a model. Fails with `not_waiting` or `no_running_turn`. */
+export interface RetryParams {
+  turnId: string;
+}
+
+/** The turn. */
+export interface RetryResult {
+  turnId: string;
+}
+
+/** How long a request is repeated that failed for a passing reason: overload, rate limit, a broken connection. */
+export interface RetrySettings {
+  attempts?: number;
+  seconds?: number;
+}
+
+/** A decision about one hunk of an edit. */
 export interface ReviewedHunk {
   decision: "take" | "reject";
   id: string;
@@ -874,7 +921,7 @@ export interface ReviewedHunk {
   text?: string;
 }
 
-/** A model that a request could have gone to. */
+/** A model that was considered. */
 export interface RouteCandidate {
   leftOut?: string;
   model: string;
@@ -887,7 +934,6 @@ export interface RouteCandidate {
 export interface Routing {
   by?: "order" | "score";
   toolStrength?: "weak" | "medium" | "strong";
-  weights?: "text" | "voice";
 }
 
 /** A rule. */
@@ -909,7 +955,7 @@ export interface RuleInfo {
   workspace?: string;
 }
 
-/** What a rule is about. */
+/** What a rule covers. */
 export interface RulePattern {
   command?: string;
   exact?: boolean;
@@ -919,7 +965,7 @@ export interface RulePattern {
   tool: string;
 }
 
-/** A task. Without `sessionId` a new session is made. */
+/** It starts at once, or waits in the queue of a busy session. Cancelling this request does not end the turn. */
 export interface RunParams {
   context?: Context;
   draft?: string;
@@ -928,6 +974,7 @@ export interface RunParams {
   model?: string;
   prompt: string;
   sessionId?: string;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
 }
 
 /** The turn that was started, or queued behind the one that is running. */
@@ -937,7 +984,14 @@ export interface RunResult {
   turnId: string;
 }
 
-/** What holds commands to the workspace; a mode alone may stand for the whole. */
+/** The commands of this session run without a sandbox.  Once, before the first command that permission mode `full` allows. */
+export interface SandboxAbsent {
+  chosen: boolean;
+  reason: string;
+  secrets?: Secret[];
+}
+
+/** What commands can reach; a string stands for `mode`. */
 export interface SandboxSettings {
   mode?: "off" | "auto" | "required";
   network?: boolean;
@@ -951,12 +1005,12 @@ export interface SaveFailure {
   uri: string;
 }
 
-/** `outrider/save`: save open documents, as the person would. */
+/** Save open documents as the user would, formatters included. */
 export interface SaveParams {
   uris: string[];
 }
 
-/** What came of it. It is only believed as far as `didSave` or the disk bears it out. */
+/** It is believed only as far as `didSave` or the disk confirms it. */
 export interface SaveReply {
   failed?: SaveFailure[];
   saved: string[];
@@ -975,7 +1029,7 @@ export interface Selection {
   uri: string;
 }
 
-/** The process let go of the session; it can be resumed. */
+/** The process released the session; it can be resumed. */
 export interface SessionClosed {
   leftOver?: number;
   reason: string;
@@ -1018,6 +1072,7 @@ export interface SessionStatus {
   phase?: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
   plan: PlanItem[];
   queue: QueuedRun[];
+  retryIn?: number;
   sessionId: string;
   state: "idle" | "running" | "parked";
   steering: PendingSteering[];
@@ -1037,7 +1092,7 @@ export interface SessionSummary {
   turns: number;
 }
 
-/** A model was asked for a title of the session, once and beside its first steps. */
+/** A model was asked for a title, once, beside the first steps. `usage` counts with the turn that runs. */
 export interface SessionTitled {
   failed?: FailedAttempt[];
   model: string;
@@ -1048,7 +1103,7 @@ export interface SessionTitled {
   usage?: Usage;
 }
 
-/** No parameters. */
+/** The latest first. It has no params. */
 export interface SessionsParams {
 
 }
@@ -1072,23 +1127,25 @@ export interface Settings {
   providers?: Record<string, ProviderSettings>;
   recording?: boolean;
   repositoryMap?: RepositoryMapSettings;
+  retry?: RetrySettings;
   routing?: Routing;
   sandbox?: SandboxSettings;
   stateDir?: string;
   store?: StoreSettings;
   testing?: TestingSettings;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
   tiers?: Tiers;
   tools?: ClientTool[];
   trusted?: boolean;
 }
 
-/** The permission mode became narrower while a turn was running, and counts at once. */
+/** The mode became narrower during the turn, and counts at once. */
 export interface SettingsChanged {
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
   secrets?: Secret[];
 }
 
-/** Which session; absent means all that are open in this process. */
+/** Without params of all that are open in this process. */
 export interface StatusParams {
   sessionId?: string;
 }
@@ -1098,7 +1155,7 @@ export interface StatusResult {
   sessions: SessionStatus[];
 }
 
-/** A text for the running turn, or the removal of one that the model has not seen yet. */
+/** Exactly one of `text` and `remove`. The model gets the text with its next request. */
 export interface SteerParams {
   draft?: string;
   remove?: string;
@@ -1111,7 +1168,7 @@ export interface SteerResult {
   pendingId: string;
 }
 
-/** A text for the running turn: queued, or taken back before the model saw it. */
+/** A text for the running turn: queued, or withdrawn before the model had it. */
 export interface SteeringReceived {
   pendingId: string;
   secrets?: Secret[];
@@ -1119,7 +1176,7 @@ export interface SteeringReceived {
   text: string;
 }
 
-/** How long the log keeps the texts of changed files, by which changes are taken back. */
+/** How long the log keeps the texts of changed files, which undo needs. */
 export interface StoreSettings {
   keepDays?: number;
   maxBytes?: number;
@@ -1135,13 +1192,20 @@ export interface TestingClock {
 export interface TestingSettings {
   clock?: TestingClock;
   ids?: "sequential";
+  sandboxes?: ("bubblewrap" | "landlock" | "sandbox-exec")[];
 }
 
-/** Models by what they are good for, each list in the order they are asked; a list in a list is of equals. */
+/** The models of one tier; a list alone stands for `models`. */
+export interface TierSettings {
+  models?: (string | string[])[];
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
+}
+
+/** Models by what they are good for. */
 export interface Tiers {
-  frontier?: (string | string[])[];
-  mid?: (string | string[])[];
-  small?: (string | string[])[];
+  frontier?: TierSettings;
+  mid?: TierSettings;
+  small?: TierSettings;
 }
 
 /** The client, or somebody in its place, gave the result of such a call. */
@@ -1182,7 +1246,7 @@ export interface ToolInfo {
   name: string;
 }
 
-/** `outrider/tool`: run a tool that the client registered. */
+/** Run a tool that the client registered. */
 export interface ToolParams {
   again?: boolean;
   callId: string;
@@ -1193,13 +1257,13 @@ export interface ToolParams {
   turnId: string;
 }
 
-/** What came of it. Anything else counts as no answer. */
+/** Anything else counts as no answer. */
 export interface ToolReply {
   content: string;
   isError?: boolean;
 }
 
-/** The model asked for a tool. */
+/** The model called a tool. */
 export interface ToolRequested {
   callId: string;
   input: unknown;
@@ -1207,7 +1271,7 @@ export interface ToolRequested {
   secrets?: Secret[];
 }
 
-/** The call passed its checks and its effect begins. */
+/** The call passed its checks and approval; its effect begins. */
 export interface ToolStarted {
   callId: string;
   secrets?: Secret[];
@@ -1223,7 +1287,7 @@ export interface ToolsResult {
   tools: ToolInfo[];
 }
 
-/** What a command changed, and which no undo puts back: a file whose text before is not in the log, or no file. */
+/** Something that a command changed and that no undo restores. */
 export interface TouchedFile {
   how: "changed" | "created" | "deleted" | "mode";
   kind?: "link" | "folder" | "shut";
@@ -1240,7 +1304,7 @@ export interface TrimmedPart {
   name?: string;
 }
 
-/** Lists what was said of folders, after something more is said of one if that is wanted. */
+/** `trust`, `read-only` and `forget` change the user's file.  A path that is not a folder fails with `invalid`, an unknown folder to forget with `unknown_id`, and every change with `cannot_write` while the file is damaged. */
 export interface TrustParams {
   action?: "list" | "trust" | "read-only" | "forget";
   below?: boolean;
@@ -1255,7 +1319,7 @@ export interface TrustResult {
   workspace: FolderTrust[];
 }
 
-/** The turn is over. Every turn has exactly one. */
+/** The turn is over; exactly one for each turn. */
 export interface TurnFinished {
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   reason: string;
@@ -1264,7 +1328,7 @@ export interface TurnFinished {
   usage: Usage;
 }
 
-/** Nothing more can be done until the person answers. */
+/** The turn waits for the user. */
 export interface TurnParked {
   open: Open[];
   secrets?: Secret[];
@@ -1278,7 +1342,7 @@ export interface TurnPhase {
   to: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
 }
 
-/** A task was given while another turn was running; its `turn.started` follows when it is its time. */
+/** A task waits for the running turn. */
 export interface TurnQueued {
   context?: Context;
   limits?: Record<string, unknown>;
@@ -1286,15 +1350,16 @@ export interface TurnQueued {
   model: string;
   prompt: string;
   secrets?: Secret[];
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
 }
 
-/** An open item was answered, the turn goes on. */
+/** An open item was answered; the turn continues. */
 export interface TurnResumed {
   id: string;
   secrets?: Secret[];
 }
 
-/** What a turn goes by, beside what it was given itself. */
+/** What a turn goes by besides its own values. */
 export interface TurnSettings {
   limits: Limits;
   permissionMode: "read-only" | "ask" | "auto-edit" | "full";
@@ -1309,9 +1374,10 @@ export interface TurnStarted {
   prompt: string;
   secrets?: Secret[];
   settings?: TurnSettings;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
 }
 
-/** The person was asked about a place that somebody changed since. */
+/** The user was asked about a place that others changed since. */
 export interface UndoAsked {
   choice?: string;
   id: string;
@@ -1328,15 +1394,16 @@ export interface UndoFinished {
   undone: UndonePath[];
 }
 
-/** What to take back; without `id` the latest of that scope. Without `sessionId` the latest session.  Without `scope` it is what the id names, and a turn where there is none; of a redo the session, if that was undone last. `wait` is false for an editor that does nothing until the command is answered: the answer is empty, and what was left as it is comes as a message. */
+/** Works hunk by hunk in the current text, and keeps what others wrote since.  Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it. */
 export interface UndoParams {
   id?: string;
+  latest?: boolean;
   scope?: "hunk" | "step" | "turn" | "session";
   sessionId?: string;
   wait?: boolean;
 }
 
-/** The person takes changes back, or brings them back; what comes of it follows as `edit.*` events. */
+/** Changes are undone or redone; `edit.*` events follow. It belongs to no turn. */
 export interface UndoRequested {
   id?: string;
   redo?: boolean;
@@ -1352,13 +1419,13 @@ export interface UndoResult {
   undone: UndonePath[];
 }
 
-/** What was taken back in one file. */
+/** What was undone or redone in one file. */
 export interface UndonePath {
   hunks: number;
   path: string;
 }
 
-/** Tokens spent. `cost` is absent where it is unknown. */
+/** Tokens used. */
 export interface Usage {
   cachedTokens?: number;
   cost?: number;
@@ -1368,7 +1435,7 @@ export interface Usage {
   reasoningTokens?: number;
 }
 
-/** Waits until the turn has finished or needs an answer, `timeout` seconds at most. */
+/** `$/cancelRequest` ends the wait, not the turn. A `workDoneToken` shows the turn's progress. */
 export interface WaitParams {
   timeout?: number;
   turnId: string;
@@ -1384,14 +1451,14 @@ export interface WaitResult {
   usage?: Usage;
 }
 
-/** One changed stretch of a text: whole lines, `line` being the first one in the text before, from 1. */
+/** One changed stretch of a text, in whole lines. */
 export interface WireHunk {
   added: string;
   line: number;
   removed: string;
 }
 
-/** An image that a call gave. Its content lies in the log's store, and in no event or export. */
+/** An image. Its bytes are in the log's store, not in any event or export. */
 export interface WireImage {
   hash: string;
   height: number;
@@ -1401,20 +1468,21 @@ export interface WireImage {
   width: number;
 }
 
-/** What a model wants back word for word with its answer, such as signed reasoning. */
+/** What a model wants back word for word, such as signed reasoning. */
 export interface WireProviderData {
   blocks: string;
   model: string;
 }
 
-/** A tool call as the model asked for it; `arguments` is its JSON text, unparsed. */
+/** A tool call as the model wrote it. */
 export interface WireToolCall {
   arguments: string;
   id: string;
   name: string;
+  refused?: string;
 }
 
-/** A file that the session knows was changed by someone else: the person, a formatter, a command. */
+/** A file that the session knows was changed by others: the user, a formatter, a command. */
 export interface WorkspaceChanged {
   after?: string;
   before?: string;
@@ -1437,7 +1505,7 @@ export interface WorkspaceChanged {
   whole?: boolean;
 }
 
-/** A file, or a folder, was renamed or moved in the editor: what the session knows of it follows. */
+/** A file or folder was renamed in the editor.  For a session at rest it is in the log alone, even after `session.closed`. */
 export interface WorkspaceRenamed {
   files: RenamedFile[];
   path: string;
@@ -1446,7 +1514,7 @@ export interface WorkspaceRenamed {
   told: string;
 }
 
-/** Before a command the client was asked to save what the agent had changed: what is saved, by what is seen. */
+/** Before a command the client was asked to save what the agent had changed. */
 export interface WorkspaceSaved {
   by: "extension" | "refactoring";
   callId: string;
@@ -1455,7 +1523,7 @@ export interface WorkspaceSaved {
   secrets?: Secret[];
 }
 
-/** What else a command did to the files of the workspace: no undo can take it back. */
+/** What else a command did to files of the workspace; no undo takes it back. */
 export interface WorkspaceTouched {
   callId: string;
   command: string;
@@ -1482,6 +1550,7 @@ export interface Commands {
   "outrider.prompt": { params: PromptParams; result: PromptResult };
   "outrider.redo": { params: UndoParams; result: UndoResult };
   "outrider.resume": { params: ResumeParams; result: SessionStatus };
+  "outrider.retry": { params: RetryParams; result: RetryResult };
   "outrider.run": { params: RunParams; result: RunResult };
   "outrider.sessions": { params: SessionsParams; result: SessionsResult };
   "outrider.status": { params: StatusParams; result: StatusResult };
@@ -1520,6 +1589,7 @@ export interface EventData {
   "map.drawn": MapDrawn;
   "model.failed": ModelFailed;
   "model.fellBack": ModelFellBack;
+  "model.limited": ModelLimited;
   "model.requested": ModelRequested;
   "model.reset": ModelReset;
   "model.responded": ModelResponded;
@@ -1529,6 +1599,7 @@ export interface EventData {
   "plan.updated": PlanUpdated;
   "question.answered": QuestionAnswered;
   "question.asked": QuestionAsked;
+  "sandbox.absent": SandboxAbsent;
   "session.closed": SessionClosed;
   "session.forked": SessionForked;
   "session.restored": SessionRestored;

@@ -17,7 +17,7 @@ const STATUS: Readonly<Record<CallStatus, readonly [string, string]>> = {
   skipped: ["–", "skipped"],
 };
 
-/** The element of an entry. What the person folded open in `before` stays open. */
+/** The element of an entry. What the user folded open in `before` stays open. */
 export function draw(entry: Entry, before: HTMLElement | undefined, openFile: (path: string) => void): HTMLElement {
   const element = h("article", { class: `entry ${entry.kind}`, tabindex: -1, "data-key": entry.key });
   element.append(...body(entry, openFile));

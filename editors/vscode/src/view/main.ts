@@ -1,11 +1,12 @@
-/** The session view, in the webview: keeps the page as the extension says, and tells it what the person does. */
+/** The session view, in the webview: keeps the page as the extension says, and tells it what the user does. */
 
 import type { Frame, FromView, ToView, ViewCommand } from "../core/messages.js";
 import { shortModel } from "../core/status.js";
-import { type Mode, spent } from "../core/words.js";
+import { type Mode, spent, waiting } from "../core/words.js";
 import { button, h } from "./dom.js";
 import { draw, labelOf, replace } from "./entries.js";
-import { card } from "./open.js";
+import { Inert } from "../core/inert.js";
+import { card, rest } from "./open.js";
 import { type Kept, type Outcome, Sending, keptFrom } from "../core/sending.js";
 
 declare function acquireVsCodeApi(): {
@@ -33,6 +34,13 @@ const stop = button(
   },
   { class: "secondary", title: "End the running turn" },
 );
+const retry = h(
+  "div",
+  { class: "buttons retry" },
+  h("span", { class: "quiet" }),
+  button("Retry now", command("retryNow"), { class: "primary", title: "Ask the provider again at once" }),
+);
+retry.hidden = true;
 const toolbar = h(
   "div",
   { class: "toolbar", role: "toolbar", "aria-label": "Session" },
@@ -92,13 +100,13 @@ const give = button("Send", submit, { class: "primary" });
 const model = button("", command("chooseModel"), { class: "link", title: "Choose the model" });
 const permission = button("", command("choosePermissionMode"), {
   class: "link",
-  title: "Choose what may happen without a question",
+  title: "Choose what Outrider may do without asking",
 });
 const notSent = h("p", { class: "problem", role: "alert" });
 const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 
 document.getElementById("root")?.append(
-  h("header", {}, title, facts, toolbar, broken, plan),
+  h("header", {}, title, facts, toolbar, retry, broken, plan),
   h("div", { id: "scroller" }, earlier, empty, feed, later),
   open,
   h(
@@ -127,6 +135,7 @@ const drawn = new Map<string, HTMLElement>();
 let anchor: { key: string; above: number } | undefined;
 let frame: Frame | undefined;
 let cards = "";
+const inert = new Inert(() => performance.now());
 const kept = keptFrom(api.getState());
 const sending = new Sending(kept.underWay);
 
@@ -153,6 +162,15 @@ function showSent(outcome: Outcome): void {
   notSent.textContent = outcome.problem ?? "";
   showSending();
 }
+
+/** Show the seconds to the next attempt at the provider, as long as there are some. */
+function showRetry(): void {
+  const text = frame?.retryAt === undefined ? "" : waiting(frame.retryAt - Date.now());
+  const line = retry.firstElementChild;
+  if (line !== null && line.textContent !== text) line.textContent = text;
+  retry.hidden = text === "";
+}
+setInterval(showRetry, 1000);
 
 function showSending(): void {
   const isUnderWay = sending.underWay !== undefined;
@@ -205,6 +223,7 @@ function look(type: "earlier" | "later"): void {
 function showFrame(now: Frame): void {
   const before = frame;
   frame = now;
+  showRetry();
   title.textContent = now.title || "Outrider";
   title.title = now.title;
   const state =
@@ -279,9 +298,15 @@ function showOpen({ open: items }: Frame): void {
   const kept = new Map(
     [...open.querySelectorAll<HTMLElement>(".card")].map((element) => [element.dataset["id"], element]),
   );
-  for (const element of kept.values()) if (!items.some(({ id }) => id === element.dataset["id"])) element.remove();
+  for (const [id = "", element] of kept) {
+    if (items.some((item) => item.id === id)) continue;
+    element.remove();
+    inert.forget(id);
+    // The others move to where it was, and the pointer and the keyboard with them.
+    for (const other of open.querySelectorAll<HTMLElement>(".card")) rest(other, inert);
+  }
   // One that stays is not moved: the keyboard may be in it.
-  open.append(...items.filter(({ id }) => !kept.has(id)).map((item) => card(item, send)));
+  open.append(...items.filter(({ id }) => !kept.has(id)).map((item) => card(item, send, inert)));
   for (const [index, item] of items.entries()) {
     const said = open.children[index]?.querySelector(".review");
     if (said != null && said.textContent !== item.review) said.textContent = item.review;

@@ -1,7 +1,8 @@
-/** Draws what waits for the person: an approval with its diff and buttons, a question with its options. */
+/** Draws what waits for the user: an approval with its diff and buttons, a question with its options. */
 
 import type { FromView, OpenView } from "../core/messages.js";
-import { type Decision, REVIEW, decisionOf } from "../core/titles.js";
+import { INERT_MILLISECONDS, type Inert } from "../core/inert.js";
+import { type Decision, REJECT, REVIEW, decisionOf, isYes, yesAndNo } from "../core/titles.js";
 import { button, h } from "./dom.js";
 
 /** The keys of the decisions, while the card has the keyboard. */
@@ -9,33 +10,55 @@ const KEYS: Readonly<Record<Decision, string>> = {
   allow_once: "a",
   allow_session: "s",
   allow_always: "w",
-  choose: "c",
   reject: "r",
+  put_back: "p",
+  keep: "k",
 };
 
+/** Behind this the server puts each line of a command that it shows. */
+const MARGIN = "│";
+
+/** Let a card take no yes for a moment: it appeared, or moved under the pointer or the keyboard. */
+export function rest(element: HTMLElement, inert: Inert): void {
+  const id = element.dataset["id"] ?? "";
+  inert.appeared(id);
+  element.classList.add("inert");
+  setTimeout(() => {
+    element.classList.remove("inert");
+  }, INERT_MILLISECONDS);
+}
+
 /** The card of an open item. */
-export function card(item: OpenView, send: (message: FromView) => void): HTMLElement {
+export function card(item: OpenView, send: (message: FromView) => void, inert: Inert): HTMLElement {
   const note = h("input", {
     type: "text",
     class: "note",
     "aria-label": item.kind === "approval" ? "A note for the model, with your decision" : "Your own answer",
   });
+  const afterReading = (act: () => void) => (): void => {
+    if (inert.takesYes(item.id)) act();
+    else rest(element, inert);
+  };
   const buttons: HTMLButtonElement[] = [];
   const byKey = new Map<string, () => void>();
   for (const [index, title] of item.options.entries()) {
     const decision = item.kind === "approval" ? decisionOf(title) : undefined;
     if (item.kind === "approval" && decision === undefined) continue;
-    const act = (): void => {
+    const give = (): void => {
       send(
         decision === undefined
           ? { type: "answer", id: item.id, answer: title }
           : { type: "decide", id: item.id, decision, note: note.value },
       );
     };
+    const act = isYes(title) ? afterReading(give) : give;
     const key = decision === undefined ? String(index + 1) : KEYS[decision];
     byKey.set(key, act);
-    const kind = decision === "allow_once" || (decision === undefined && index === 0) ? "primary" : "secondary";
-    buttons.push(button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` }));
+    const isFirst = decision === undefined ? index === 0 : title === yesAndNo(item.options)[0];
+    const kind = isFirst ? "primary" : "secondary";
+    const one = button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` });
+    if (isYes(title)) heed(one, () => inert.takesYes(item.id));
+    buttons.push(one);
   }
   if (item.canReview) {
     const review = (): void => {
@@ -46,7 +69,8 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
     buttons.push(button(REVIEW, review, { class: "secondary", "aria-keyshortcuts": "d", title: help }));
   }
   const own = item.kind === "approval" ? "Tell the model why, with your decision" : "Answer in your own words";
-  if (item.kind === "approval" || item.allowFreeForm || item.kind === "tool") {
+  const takesNote = item.kind === "approval" && item.options.includes(REJECT);
+  if (takesNote || item.allowFreeForm || item.kind === "tool") {
     note.placeholder = own;
     note.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || note.value.trim() === "") return;
@@ -59,7 +83,7 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
     "section",
     { class: "card", "data-id": item.id, "aria-label": `Outrider needs you: ${item.title}`, tabindex: -1 },
     h("h2", { dir: "auto" }, item.title),
-    item.detail === "" ? undefined : detail(item.detail),
+    ...(item.detail === "" ? [] : item.isCommand ? commandDetail(item.detail) : [detail(item.detail)]),
     h("p", { class: "review", role: "status" }, item.review),
     h("div", { class: "buttons" }, ...buttons),
     note,
@@ -75,7 +99,36 @@ export function card(item: OpenView, send: (message: FromView) => void): HTMLEle
       act();
     }
   });
+  rest(element, inert);
   return element;
+}
+
+/** Have a click count only if the button was pressed down when a yes counted: what moved under the pointer was not meant. */
+function heed(one: HTMLButtonElement, takesYes: () => boolean): void {
+  let isMeant = true;
+  one.addEventListener("pointerdown", () => {
+    isMeant = takesYes();
+  });
+  // Before the button's own listener, which is at the target, too.
+  one.addEventListener(
+    "click",
+    (event) => {
+      if (event.detail > 0 && !isMeant) event.stopImmediatePropagation();
+      isMeant = true;
+    },
+    { capture: true },
+  );
+}
+
+/** The detail of a command: as much of its text as one line did not show, and the rest folded. */
+function commandDetail(text: string): HTMLElement[] {
+  const lines = text.trimEnd().split("\n");
+  const command = lines.filter((line) => line.startsWith(MARGIN));
+  const others = lines.filter((line) => !line.startsWith(MARGIN));
+  return [
+    ...(command.length === 0 ? [] : [detail(command.join("\n"))]),
+    h("details", { class: "why" }, h("summary", {}, "How it runs, and why it asks"), detail(others.join("\n"))),
+  ];
 }
 
 /** The detail of an item: a diff in its colours, else the text. */

@@ -1,10 +1,10 @@
 """What a session did, as its task document tells it: a fold over the events of its log."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from outrider.ports.events import LoggedEvent
+from outrider_protocol import logged
 
 MOST_STEPS = 60
 """Steps of a task that are kept; of a longer one it is told how many came before."""
@@ -90,41 +90,82 @@ class Conversation:
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event."""
         self.last_seq = event.seq
-        if handler := _FOLDS.get(event.type):
-            handler(self, event.data, self.tasks.get(event.turn_id or ""), event.turn_id or "")
+        turn_id = event.turn_id or ""
+        task = self.tasks.get(turn_id)
+        match event.type:
+            case "turn.queued":
+                self.tasks[turn_id] = Task(turn_id, event.data["prompt"], event.data["mode"])
+            case "turn.started":
+                self.tasks.pop(
+                    turn_id, None
+                )  # it is told where it begins, not where it was put into the queue
+                self.tasks[turn_id] = Task(turn_id, event.data["prompt"], event.data["mode"], started=True)
+            case "model.responded" if task is not None:
+                _responded(task, event.data)
+            case "tool.requested" if task is not None:
+                step = Step(event.data["name"], _about(event.data["input"]), is_call=True)
+                task.calls[event.data["callId"]] = step
+                task.did(step)
+            case "tool.finished" if task is not None:
+                if step := task.calls.pop(event.data["callId"], None):
+                    step.came_of_it = event.data["status"]
+            case "approval.requested":
+                self.asked[event.data["id"]] = event.data["title"]
+            case "approval.resolved" if task is not None and event.data["by"] == "person":
+                note = f": {said}" if (said := event.data.get("note")) else ""
+                words = event.data["decision"].replace("_", " ")
+                task.did(Step("asked", self.asked.pop(event.data["id"], ""), f"{words}{note}"))
+            case "question.asked":
+                self.asked[event.data["id"]] = event.data["question"]
+            case "question.answered" if task is not None:
+                task.did(Step("asked", self.asked.pop(event.data["id"], ""), event.data["answer"]))
+            case "plan.updated":
+                if task := task or self.unfinished:
+                    task.plan = [(item["status"], item["text"]) for item in event.data["items"]]
+            case "steering.received" if event.data["state"] == "queued":
+                self.steering[event.data["pendingId"]] = event.data["text"]
+                if task is not None:
+                    task.did(Step("you said", event.data["text"]))
+            case "steering.received":
+                self.steering.pop(event.data["pendingId"], None)
+            case "edit.applied" | "edit.merged":
+                self.changed = True
+            case "undo.requested":
+                self.brings_back = event.data["redo"]
+            case "undo.finished":
+                self._undone(event.data)
+            case "turn.finished" if task is not None:
+                task.outcome, task.reason = event.data["outcome"], event.data["reason"]
+                task.answer = event.data["summary"]
+                task.calls.clear()
+            case _:
+                pass
+
+    def _undone(self, data: logged.UndoFinished) -> None:
+        if not self.tasks or not (data["undone"] or data["conflicts"] or data["notUndoable"]):
+            return
+        task = next(reversed(self.tasks.values()))
+        for one in data["undone"]:
+            hunks = one["hunks"]
+            what = "redone" if self.brings_back else "undone"
+            task.did(Step(what, one["path"], f"{hunks} {'change' if hunks == 1 else 'changes'}"))
+        for one in data["conflicts"]:
+            task.did(Step("left as it is", f"{one['path']}, line {one['line']}", one["reason"]))
+        for one in data["notUndoable"]:
+            task.did(Step("left as it is", one["what"], one["reason"]))
 
 
-_Fold = Callable[[Conversation, dict[str, Any], Task | None, str], None]
-
-
-def _begun(told: Conversation, data: dict[str, Any], _task: Task | None, turn_id: str) -> None:
-    told.tasks.pop(turn_id, None)  # it is told where it begins, not where it was put into the queue
-    told.tasks[turn_id] = Task(turn_id, data["prompt"], data["mode"], started=True)
-
-
-def _queued(told: Conversation, data: dict[str, Any], _task: Task | None, turn_id: str) -> None:
-    told.tasks[turn_id] = Task(turn_id, data["prompt"], data["mode"])
-
-
-def _responded(_told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task is None:
-        return
-    usage: dict[str, Any] = data.get("usage") or {}
-    task.requests += data.get("purpose", "main") == "main"
-    task.tokens += usage.get("inputTokens", 0) + usage.get("outputTokens", 0)
-    if (cost := usage.get("cost")) is not None:
-        task.cost = (task.cost or 0) + cost
+def _responded(task: Task, data: logged.ModelResponded) -> None:
+    usage = data.get("usage")
+    task.requests += data["purpose"] == "main"
+    if usage is not None:
+        task.tokens += usage["inputTokens"] + usage["outputTokens"]
+        if (cost := usage.get("cost")) is not None:
+            task.cost = (task.cost or 0) + cost
     if data["finishReason"] == "cancelled":
         task.cut_off = data["text"]
     elif data["toolCalls"] and data["text"].strip():  # without calls it is the answer
         task.did(Step(data["text"]))
-
-
-def _called(_told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task is not None:
-        step = Step(str(data["name"]), _about(data["input"]), is_call=True)
-        task.calls[data["callId"]] = step
-        task.did(step)
 
 
 def _about(given: Any) -> str:
@@ -132,86 +173,12 @@ def _about(given: Any) -> str:
     return next((value for key in _NAMES_IT if isinstance(value := values.get(key), str)), "")
 
 
-def _ended(_told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task is not None and (step := task.calls.pop(data["callId"], None)):
-        step.came_of_it = data["status"]
-
-
-def _asked(told: Conversation, data: dict[str, Any], _task: Task | None, _turn_id: str) -> None:
-    told.asked[data["id"]] = data.get("title") or data.get("question") or ""
-
-
-def _decided(told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task is not None and data["by"] == "person":
-        note = f": {data['note']}" if data.get("note") else ""
-        words = str(data["decision"]).replace("_", " ")
-        task.did(Step("asked", told.asked.pop(data["id"], ""), f"{words}{note}"))
-
-
-def _answered(told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task is not None:
-        task.did(Step("asked", told.asked.pop(data["id"], ""), data["answer"]))
-
-
-def _planned(told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task := task or told.unfinished:
-        task.plan = [(item.get("status", "pending"), item["text"]) for item in data["items"]]
-
-
-def _steered(told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if data["state"] == "queued":
-        told.steering[data["pendingId"]] = data["text"]
-        if task is not None:
-            task.did(Step("you said", data["text"]))
-    else:
-        told.steering.pop(data["pendingId"], None)
-
-
-def _finished(_told: Conversation, data: dict[str, Any], task: Task | None, _turn_id: str) -> None:
-    if task is not None:
-        task.outcome, task.reason, task.answer = data["outcome"], data["reason"], data["summary"]
-        task.calls.clear()
-
-
-def _changed(told: Conversation, _data: dict[str, Any], _task: Task | None, _turn_id: str) -> None:
-    told.changed = True
-
-
-def _taking(told: Conversation, data: dict[str, Any], _task: Task | None, _turn_id: str) -> None:
-    told.brings_back = data.get("redo") is True
-
-
-def _undone(told: Conversation, data: dict[str, Any], _task: Task | None, _turn_id: str) -> None:
-    if not told.tasks or not (data["undone"] or data["conflicts"] or data["notUndoable"]):
-        return
-    task = next(reversed(told.tasks.values()))
-    for one in data["undone"]:
-        hunks = one["hunks"]
-        what = "brought back" if told.brings_back else "taken back"
-        task.did(Step(what, one["path"], f"{hunks} {'change' if hunks == 1 else 'changes'}"))
-    for one in data["conflicts"]:
-        task.did(Step("left as it is", f"{one['path']}, line {one['line']}", one["reason"]))
-    for one in data["notUndoable"]:
-        task.did(Step("left as it is", one["what"], one["reason"]))
-
-
-_FOLDS: dict[str, _Fold] = {
-    "turn.queued": _queued,
-    "turn.started": _begun,
-    "model.responded": _responded,
-    "tool.requested": _called,
-    "tool.finished": _ended,
-    "approval.requested": _asked,
-    "approval.resolved": _decided,
-    "question.asked": _asked,
-    "question.answered": _answered,
-    "plan.updated": _planned,
-    "steering.received": _steered,
-    "edit.applied": _changed,
-    "edit.merged": _changed,
-    "undo.requested": _taking,
-    "undo.finished": _undone,
-    "turn.finished": _finished,
-}
-TOLD = frozenset({*_FOLDS, "tool.asked", "tool.answered", "turn.parked", "turn.resumed", "session.restored"})
+TOLD = frozenset(
+    {
+        "turn.queued", "turn.started", "turn.parked", "turn.resumed", "turn.finished", "model.responded",
+        "tool.requested", "tool.finished", "tool.asked", "tool.answered", "approval.requested", "approval.resolved",
+        "question.asked", "question.answered", "plan.updated", "steering.received", "edit.applied", "edit.merged",
+        "undo.requested", "undo.finished", "session.restored",
+    }
+)  # fmt: skip
 """Types of events after which the document says something else."""

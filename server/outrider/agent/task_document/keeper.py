@@ -1,7 +1,6 @@
 """Keeps the task document up to date, from when it is first used on: which session it is about, and when it is written.
 
-Actions and pages are made from the log and from what waits; of the document itself only the person's words are believed,
-and where they stand.
+Actions and pages are made from the log and from what waits. Of the document itself only the draft of the user counts.
 """
 
 import asyncio
@@ -9,18 +8,28 @@ import logging
 from collections import deque
 from pathlib import Path
 
-from outrider.agent import papers
+from outrider.agent.interaction import shown_documents
 from outrider.agent.services import Services
-from outrider.agent.sessions import Sessions
+from outrider.agent.session.sessions import Sessions
 from outrider.agent.task_document.conversation import TOLD, Conversation
-from outrider.agent.task_document.page import Page, Standing, page_of, session_named
-from outrider.agent.task_document.weaving import Found, found_in, is_in, taken_apart, without, woven
+from outrider.agent.task_document.page import (
+    Page,
+    Section,
+    Standing,
+    is_in,
+    page_of,
+    renewed,
+    sections_in,
+    session_named,
+    taken_apart,
+    without,
+)
 from outrider.agent.task_document.writing import MOST_BYTES, Writing
 from outrider.ports.clock import Clock
 from outrider.ports.events import LoggedEvent
 from outrider.store.problem import StoreReadError
-from outrider.workspace.disk import DiskProblem, read_bytes
-from outrider.workspace.documents import uri_key
+from outrider.workspace.disk.disk import DiskProblem, read_bytes
+from outrider.workspace.documents.documents import uri_key
 
 PAUSE_SECONDS = 0.2
 """Between two times that it is written: what happens meanwhile is written at once."""
@@ -34,7 +43,7 @@ PAGE = 2000
 """Events read from the log at once."""
 
 _OF_ALL = frozenset({"approval.requested", "question.asked", "turn.parked", "turn.finished"})
-"""Events after which other sessions, too, may wait for the person, or not any more."""
+"""Events after which other sessions, too, may wait for the user, or not any more."""
 _log = logging.getLogger(__name__)
 
 
@@ -45,14 +54,14 @@ class TaskDocument:
         """Prepare.
 
         Args:
-            services: The house.
+            services: The services of the server.
             sessions: Its sessions.
             clock: Counts the pauses; real time, because the log does not know of them.
         """
         self._services = services
         self._sessions = sessions
         self._clock = clock
-        self._writing = Writing(services.documents, services.editor, clock)
+        self._writing = Writing(services.workspace.documents, services.runtime.editor, clock)
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._chosen = False
@@ -71,21 +80,21 @@ class TaskDocument:
         self._was_open = False
         self._page: Page | None = None
         """The latest."""
-        self._there: Page | None = None
-        """The one that was in the document last, as far as that is known."""
+        self._loaded: Page | None = None
+        """The one that an editor which takes no edits loaded last."""
         self._tried: deque[Page] = deque(maxlen=PAGES_KNOWN)
         self._lock = asyncio.Lock()
         self.told: Conversation | None = None
         """The conversation that is in it, as far as it was read."""
-        self._unsubscribe = services.documents.subscribe(self._on_document)
+        self._unsubscribe = services.workspace.documents.subscribe(self._on_document)
         if (path := self.path) is not None:
             self._on_document(path.as_uri())
 
     @property
     def path(self) -> Path | None:
         """Its file, if a folder is open."""
-        folders = self._services.folders.folders
-        return folders[0].path / papers.FOLDER / papers.TASK if folders else None
+        folders = self._services.workspace.folders.folders
+        return folders[0].path / shown_documents.FOLDER / shown_documents.TASK if folders else None
 
     # --- what happens --------------------------------------------------------------------------------------------
 
@@ -107,16 +116,20 @@ class TaskDocument:
         )
 
     def _on_document(self, uri: str) -> None:
-        if not uri.endswith(papers.TASK) or self.path is None or uri_key(uri) != uri_key(self.path.as_uri()):
+        if (
+            not uri.endswith(shown_documents.TASK)
+            or self.path is None
+            or uri_key(uri) != uri_key(self.path.as_uri())
+        ):
             return
         self._state += 1
-        document = self._services.documents.get(uri)
+        document = self._services.workspace.documents.get(uri)
         is_open, was_open, self._was_open = document is not None, self._was_open, document is not None
         if is_open and not was_open:
             self._writing.opened_anew()
             self._begin()
         if is_open != was_open:
-            self._there = None
+            self._loaded = None
             self._news.set()
         if document is not None and self._page is not None and not self._writing.takes_edits:
             self._look_whether_loaded(document.text)
@@ -131,17 +144,17 @@ class TaskDocument:
     def _look_whether_loaded(self, text: str) -> None:
         """Where the editor takes no edits the old page stands in its buffer, and what was sent, until it loads the file anew."""
         found = next((one for one in reversed(self._tried) if is_in(one, text)), None)
-        if found is not None and found != self._there:
-            self._there = found
+        if found is not None and found != self._loaded:
+            self._loaded = found
             # An edit that was given up may have come after all, late, when there are newer pages already.
             self._writing.opened_anew()
             self._news.set()
-        if self._taken and not taken_apart(text).written.startswith(self._taken[0]):
+        if self._taken and not taken_apart(text).draft.startswith(self._taken[0]):
             self._taken = ()
 
     async def opened(self) -> Path | str:
         """Make it, and have it say what there is to say; a text says why that cannot be."""
-        path = await papers.task_paper(self._services.folders)
+        path = await shown_documents.task_paper(self._services.workspace.folders)
         if isinstance(path, str):
             return path
         self._begin()
@@ -161,11 +174,12 @@ class TaskDocument:
         self._news.set()
 
     def _is_written(self, text: str) -> bool:
-        document = self._services.documents.get(self.path.as_uri()) if self.path is not None else None
+        document = (
+            self._services.workspace.documents.get(self.path.as_uri()) if self.path is not None else None
+        )
         if document is None or not text:
             return bool(text)  # in the file, if anywhere
-        under = (found.written for found in self._found_in(document.text))
-        return self.written_in(document.text).startswith(text) or text in under
+        return self.draft_in(document.text).startswith(text)
 
     def not_done(self, message: str) -> None:
         """Something was asked for and could not be done."""
@@ -204,30 +218,26 @@ class TaskDocument:
         """The draft that stands in the document now, by its place in what became of it."""
         return str(self._state)
 
-    def offers(self, *written: str) -> None:
-        """Take note of what the person can have done by an action; when it is done it goes."""
-        self._offered += [
-            text.strip() for text in written if text.strip() and text.strip() not in self._offered
-        ]
+    def offers(self, draft: str) -> None:
+        """Take note of a draft that actions were made for; when one of them is done the draft goes."""
+        if draft and draft not in self._offered:
+            self._offered.append(draft)
 
     def told_in(self, text: str) -> Conversation | None:
         """The conversation that a text of the document shows; None where that is not the one that is told now."""
         is_shown = self.told is not None and session_named(text) == self.told.session_id
         return self.told if is_shown else None
 
-    def sections_in(self, text: str) -> list[Found]:
-        """The open items that can be read in a text of the document, and what is written under each."""
+    def sections_in(self, text: str) -> list[tuple[Section, range]]:
+        """The open items that can be read in a text of the document, and the numbers of their lines."""
         waiting = {item.id for item in self._sessions.waiting}
-        return [found for found in self._found_in(text) if found.section.item.id in waiting]
+        found = sections_in(text, self._page) if self._page is not None else []
+        return [one for one in found if one[0].item.id in waiting]
 
-    def _found_in(self, text: str) -> list[Found]:
-        return found_in(text, self._page) if self._page is not None else []
-
-    def written_in(self, text: str) -> str:
-        """What the person wrote below the mark and has not sent yet."""
+    def draft_in(self, text: str) -> str:
+        """What the user wrote below the mark and has not sent yet."""
         parts = taken_apart(text)
-        written = parts.written if parts.below is not None else text.strip()
-        return without(written, self._taken).strip()
+        return without(text if parts.below is None else parts.below, self._taken).strip()
 
     # --- writing -------------------------------------------------------------------------------------------------
 
@@ -244,7 +254,7 @@ class TaskDocument:
             try:
                 await self._update()
             except (StoreReadError, OSError) as problem:
-                _log.warning("the task document is not kept up to date: %s", problem)
+                _log.warning("the task document could not be updated: %s", problem)
             await self._clock.sleep(PAUSE_SECONDS)
 
     async def _update(self) -> None:
@@ -257,7 +267,7 @@ class TaskDocument:
             await self._write(path, self._is_open(path))
 
     def _is_open(self, path: Path) -> bool:
-        return self._services.documents.get(path.as_uri()) is not None
+        return self._services.workspace.documents.get(path.as_uri()) is not None
 
     async def _write(self, path: Path, is_open: bool) -> None:
         here = {session.id for session in self._sessions.running}
@@ -271,21 +281,16 @@ class TaskDocument:
         page = self._page = page_of(self.told, standing)
         taken = self._taken
         self._tried.append(page)
-        tried, there = tuple(self._tried), self._there
-
-        def weave(text: str) -> str:
-            before = next((one for one in reversed(tried) if is_in(one, text)), there)
-            return woven(text, page, before, taken, tried)
-
-        problem = await self._writing.put(path, weave)
+        tried = tuple(self._tried)
+        problem = await self._writing.put(path, lambda text: renewed(text, page, tried, taken))
         if problem is not None:
-            _log.info("the task document is not written: %s", problem)
+            _log.info("the task document could not be written: %s", problem)
         elif self._writing.has_to_wait or self._is_open(path) != is_open:
             self._news.set()
         elif is_open and standing.on_disk is self._writing.takes_edits:
             self._news.set()  # it turned out only now which way it goes, and the page says that
         elif self._writing.takes_edits or not is_open:
-            self._there, self._taken = page, self._taken[len(taken) :]
+            self._taken = self._taken[len(taken) :]
 
     async def _choose(self, path: Path) -> None:
         """The session that it is about at first: the latest that is open here, else the one that it was about before."""
@@ -295,9 +300,9 @@ class TaskDocument:
             self._wanted, self._chosen = max(begun)[1], True
         if self._chosen:
             return
-        document = self._services.documents.get(path.as_uri())
+        document = self._services.workspace.documents.get(path.as_uri())
         text = document.text if document is not None else await asyncio.to_thread(_text_of, path)
-        named = session_named(text) or await asyncio.to_thread(papers.noted_conversation, path)
+        named = session_named(text) or await asyncio.to_thread(shown_documents.noted_conversation, path)
         known = {summary.session_id for summary in (await self._sessions.list()).sessions}
         if named in known and not self._chosen:
             self._wanted = named
@@ -309,8 +314,8 @@ class TaskDocument:
         told = self.told
         if told is None or told.session_id != self._wanted:
             told = Conversation(self._wanted)
-            await papers.note_conversation(self._services.folders, self._wanted)
-        while events := await self._services.store.events(told.session_id, told.last_seq + 1, PAGE):
+            await shown_documents.note_conversation(self._services.workspace.folders, self._wanted)
+        while events := await self._services.runtime.store.events(told.session_id, told.last_seq + 1, PAGE):
             for event in events:
                 told.apply(event)
         self.told = told
@@ -318,7 +323,7 @@ class TaskDocument:
 
 def _ended(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (problem := task.exception()):
-        _log.error("the task document is not kept up to date any more", exc_info=problem)
+        _log.error("the task document is no longer updated", exc_info=problem)
 
 
 def _text_of(path: Path) -> str:

@@ -1,32 +1,32 @@
-"""The part of the task document that is Outrider's, above the mark: made of what is known, and of nothing else."""
+"""The transcript of the task document, above the mark. It is made of the log and of what waits for an answer."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outrider.agent.open_items import rule_told
+from outrider.agent.interaction.inbox import rule_told
+from outrider.agent.interaction.quoting import code, fenced, quoted, short
+from outrider.agent.interaction.shown_documents import MARK
 from outrider.agent.task_document.conversation import Conversation, Step, Task
-from outrider.agent.task_document.quoting import code, fenced, quoted, short
-from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, CHOOSE, REVIEW
+from outrider.workspace.text.diff import changed_ranges
+from outrider.workspace.text.lines import split_lines
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, REVIEW
 from outrider_protocol.events import Open
 
-WHOLE_TASKS = 3
-"""The latest tasks, which are told in full."""
-SHORT_TASKS = 20
-"""Those before them, of which the beginning of the answer is told; the rest is only in the log."""
+MOST_TASKS = 20
+"""The latest tasks, which are in it; those before them are only in the log."""
 MOST_CHARACTERS = 100_000
 """Of an answer or of what an item is about."""
-_BEGINNING = 300
 _LINE = 160
 _WORDS = 4000
 _OURS = re.compile(
     r"# (Outrider|A task for Outrider)$|Conversation `|Write a task below the line, and take|## Task \d|## Waits for you: |>|"
-    r"- [`“\[…]|- (asked|you said|taken back|brought back|left as it is) “|… \d+ earlier tasks|(Plan|Answer|Answer, cut off|What went wrong|Since then):$|"
+    r"- [`“\[…]|- (asked|you said|undone|redone|taken back|brought back|left as it is) “|… \d+ earlier tasks|(Plan|Answer|Answer, cut off|What went wrong|Since then):$|"
     r"Running[.:]|Waits for its turn|(Completed|Cancelled|Budget exhausted|Failed|Refused) \(|`.*` and `.*` would save:|"
-    r"Code actions here: |Take a choice |Write an answer below this and|Outrider waits for you: |"
-    r"The task (runs in another|was cut off)|Not done: |Your editor takes no edits"
+    r"Code actions here: |Take a choice |Write an answer below |Outrider (is waiting|waits) for you: |"
+    r"The task (runs in another|was (interrupted|cut off))|Not done: |Your editor (does not apply|takes no) edits"
 )
-"""How the lines of a page begin."""
+"""How the lines of a page begin, in documents of earlier versions too."""
 _NAME = re.compile(r"^Conversation `([^`\s]+)`")
 
 _PLAN_MARKS = {"done": "x", "in_progress": "~"}
@@ -58,7 +58,7 @@ class Standing:
     """How things are, besides what the log tells."""
 
     items: Sequence[Open] = ()
-    """What waits for the person."""
+    """What waits for the user."""
     is_open: bool = False
     """Whether the session is open in this process."""
     is_elsewhere: bool = False
@@ -103,30 +103,18 @@ def may_be_ours(line: str) -> bool:
 
 
 def _tasks(told: Conversation) -> list[str]:
-    tasks = list(told.tasks.values())
     lines: list[str] = []
-    if (left_out := len(tasks) - WHOLE_TASKS - SHORT_TASKS) > 0:
-        lines += [
-            f"… {left_out} earlier tasks. `outrider report {told.session_id}` tells of all of them.",
-            "",
-        ]
-    for number, task in list(enumerate(tasks, 1))[max(0, left_out) :]:
-        lines += _shortly(number, task) if number <= len(tasks) - WHOLE_TASKS else _in_full(number, task)
+    left_out = max(0, len(told.tasks) - MOST_TASKS)
+    if left_out:
+        lines += [f"… {left_out} earlier tasks. `outrider report {told.session_id}` has all of them.", ""]
+    for number, task in list(enumerate(told.tasks.values(), 1))[left_out:]:
+        lines += _task(number, task)
     return lines
 
 
-def _heading(number: int, task: Task) -> str:
-    return f"## Task {number}{f' ({task.mode})' if task.mode != 'agent' else ''}"
-
-
-def _shortly(number: int, task: Task) -> list[str]:
-    text = task.answer or task.cut_off
-    answer = ["", *quoted(short(text, _BEGINNING))] if text else []
-    return [_heading(number, task), "", *quoted(short(task.prompt, _LINE)), *answer, "", _result(task), ""]
-
-
-def _in_full(number: int, task: Task) -> list[str]:
-    lines = [_heading(number, task), "", *quoted(task.prompt, MOST_CHARACTERS), ""]
+def _task(number: int, task: Task) -> list[str]:
+    mode = f" ({task.mode})" if task.mode != "agent" else ""
+    lines = [f"## Task {number}{mode}", "", *quoted(task.prompt, MOST_CHARACTERS), ""]
     steps = [_step(step) for step in task.steps]
     if task.earlier:
         steps.insert(0, f"- … {task.earlier} earlier steps")
@@ -156,7 +144,7 @@ def _step(step: Step) -> str:
         return f"- {code(step.what, _LINE)}{about}: {short(step.came_of_it, _LINE) or '…'}"
     if not step.about:
         return f"- “{short(step.what, _LINE)}”"
-    # What the person said is nowhere else to be read.
+    # What the user said is nowhere else to be read.
     came = f": {short(step.came_of_it, _WORDS)}" if step.came_of_it else ""
     return f"- {step.what} “{short(step.about, _WORDS)}”{came}"
 
@@ -175,7 +163,7 @@ def _spent(task: Task) -> str:
 
 
 def _item(item: Open, whose: str) -> list[str]:
-    lines = [f"## Waits for you: {item.kind} `{item.id}`{whose}", "", *quoted(item.title)]
+    lines = [f"## Waits for you: {item.kind} `{item.id}`{whose}", "", *quoted(item.summary or item.title)]
     if item.detail:
         language = "diff" if item.detail.startswith(("--- ", "diff ", "@@ ")) else ""
         lines += [">", *fenced(item.detail.strip("\n"), language, MOST_CHARACTERS)]
@@ -183,7 +171,7 @@ def _item(item: Open, whose: str) -> list[str]:
         lines += [">", *(row for option in item.options for row in quoted(f"- {short(option, _LINE)}"))]
     lines.append("")
     if item.kind == "approval":
-        titles = [title for title in item.options if title not in {REVIEW, CHOOSE}]
+        titles = [title for title in item.options if title != REVIEW]
         if rules := item.always if ALWAYS_ALLOW in titles else None:
             at = titles.index(ALWAYS_ALLOW)
             titles[at : at + 1] = [ALWAYS_HERE, ALWAYS_EVERYWHERE]
@@ -192,7 +180,7 @@ def _item(item: Open, whose: str) -> list[str]:
         lines.append(f"Code actions here: {', '.join(code(title, _LINE) for title in [*titles, REVIEW])}.")
     elif item.allow_free_form:
         choose = "Take a choice as a code action here, or write" if item.options else "Write"
-        lines.append(f"{choose} an answer below this and take the code action `answer “…”`.")
+        lines.append(f"{choose} an answer below the line at the end and take the code action `answer “…”`.")
     else:
         lines.append("Take a choice as a code action here.")
     return lines
@@ -203,19 +191,120 @@ def _state(told: Conversation | None, standing: Standing) -> list[str]:
     task = told.unfinished if told is not None else None
     if standing.items:
         count = len(standing.items)
-        lines.append(f"Outrider waits for you: {count} open {'item' if count == 1 else 'items'}.")
+        lines.append(f"Outrider is waiting for you: {count} open {'item' if count == 1 else 'items'}.")
     elif task is not None and standing.is_open:
-        lines.append(f"Running: {_spent(task)}. What you send now is said to the running task.")
+        lines.append(f"Running: {_spent(task)}. What you send now goes to the running task.")
     elif task is not None and standing.is_elsewhere:
         lines.append(
-            "The task runs in another window, and is answered there. What you send here needs a new conversation."
+            "The task runs in another window; answer it there. To send something here, start a new conversation."
         )
     elif task is not None:
-        lines.append("The task was cut off: take the code action `resume the task`, or `cancel the task`.")
+        lines.append(
+            "The task was interrupted: take the code action `resume the task`, or `cancel the task`."
+        )
     if standing.problem:
         lines.append(f"Not done: {short(standing.problem, 4 * _LINE)}")
     if standing.on_disk:
         lines.append(
-            "Your editor takes no edits, so this is written on the disk: save what you write, and load the file anew to see what is new."
+            "Your editor does not apply edits, so this is written to disk: save your text, and reload the file to see changes."
         )
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A document, taken apart."""
+
+    above: list[str]
+    """The lines above the mark, without their ends."""
+    below: str | None
+    """The text below the line of the mark; None where there is no mark."""
+    end: str = "\n"
+    """How the line of the mark ends."""
+
+    @property
+    def draft(self) -> str:
+        """What the user wrote below the mark."""
+        return (self.below or "").strip()
+
+
+def taken_apart(text: str) -> Parts:
+    """A document in its parts. The first mark counts: a transcript holds none, as texts of others are quoted in it."""
+    lines = split_lines(text)
+    above = [line.rstrip() for line in lines]
+    at = next((number for number, line in enumerate(above) if line.strip() == MARK), None)
+    if at is None:
+        return Parts(above, None)
+    return Parts(above[:at], "".join(lines[at + 1 :]), "\r\n" if lines[at].endswith("\r\n") else "\n")
+
+
+def is_in(page: Page, text: str) -> bool:
+    """Whether a document has all lines of a page in their order; others may be between them."""
+    return _is_among(page, taken_apart(text).above)
+
+
+def sections_in(text: str, page: Page) -> list[tuple[Section, range]]:
+    """The sections of a page that a document has word for word, and the numbers of their lines there.
+
+    Only there a yes is to what can be read.
+    """
+    above = taken_apart(text).above
+    found: list[tuple[Section, range]] = []
+    at = 0
+    for section in page.sections:
+        wanted = [line.rstrip() for line in page.lines[section.start : section.end]]
+        size = len(wanted)
+        start = next((n for n in range(at, len(above) - size + 1) if above[n : n + size] == wanted), None)
+        if start is not None:
+            at = start + size
+            found.append((section, range(start, at + 1)))
+    return found
+
+
+def renewed(text: str, page: Page, known: Sequence[Page] = (), taken: Sequence[str] = ()) -> str:
+    """A document with another page above the mark.
+
+    Args:
+        text: The document as it is.
+        page: The new page.
+        known: Earlier pages, of which lines may be in the document.
+        taken: Texts at the beginning of the draft that an action has taken, one after the other.
+    """
+    parts = taken_apart(text)
+    draft = without(parts.below or "", taken)
+    if misplaced := "\n".join(_misplaced(parts, [*known, page])).strip():
+        draft = f"{parts.end}{misplaced.replace(chr(10), parts.end)}{parts.end}{draft}"
+    above = "".join(f"{line}{parts.end}" for line in [*page.lines, MARK])
+    return above + (draft or parts.end)
+
+
+def without(draft: str, taken: Sequence[str]) -> str:
+    """A draft without the texts that it begins with and that were taken; where it begins otherwise, it stays to the letter."""
+    for one in taken:
+        start = len(draft) - len(draft.lstrip())
+        rest = draft[start + len(one) :]
+        if draft.startswith(one, start) and (not rest or rest[0] in "\r\n"):
+            draft = draft[:start] + (rest[2:] if rest.startswith("\r\n") else rest.removeprefix("\n"))
+    return draft
+
+
+def _misplaced(parts: Parts, known: Sequence[Page]) -> list[str]:
+    """The lines above the mark that the user wrote."""
+    ours = {line.rstrip() for page in known for line in page.lines} - {""}
+    page = next((one for one in reversed(known) if _is_among(one, parts.above)), None)
+    if (
+        page is None
+    ):  # it was changed, or is of an earlier process: a line that could be ours is not the user's
+        foreign = [line for line in parts.above if line not in ours]
+        return foreign if parts.below is None else [line for line in foreign if not may_be_ours(line)]
+    lines = [line.rstrip() for line in page.lines]
+    blocks = [parts.above[one.new_start : one.new_end] for one in changed_ranges(lines, parts.above)]
+    # A block with lines of other pages alone is what is left of an edit that was made in part.
+    return [line for block in blocks if set(block) - ours - {""} for line in block]
+
+
+def _is_among(page: Page, above: list[str]) -> bool:
+    ours = [line.rstrip() for line in page.lines]
+    if not set(ours) - {""} <= set(above):  # at once, as comparing takes long in a long document
+        return False
+    return not any(any(ours[one.start : one.end]) for one in changed_ranges(ours, above))

@@ -1,4 +1,4 @@
-"""Puts the task document where the person reads it: into the editor's buffer where it is open, else into its file.
+"""Puts the task document where the user reads it: into the editor's buffer where it is open, else into its file.
 
 What an editor says of an edit proves nothing, so the text is looked at. Each time the new text is worked out from what is
 there, and no edit follows one that was not seen yet: what was put in by half is put right by the next one.
@@ -8,14 +8,15 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from outrider.agent.task_document.weaving import taken_apart
+from outrider.agent.task_document.page import taken_apart
 from outrider.ports.clock import Clock
 from outrider.ports.editor import DocumentEdit, Editor
 from outrider.ports.text import PlacedEdit
-from outrider.workspace.diff import text_hunks
-from outrider.workspace.disk import DiskProblem, read_bytes, replace
-from outrider.workspace.documents import Document, DocumentStore, Lines
-from outrider.workspace.settling import told_of_edit
+from outrider.workspace.disk.disk import DiskProblem, read_bytes, replace
+from outrider.workspace.documents.documents import Document, DocumentStore
+from outrider.workspace.documents.saving import told_of_edit
+from outrider.workspace.text.diff import text_hunks
+from outrider.workspace.text.lines import Lines
 
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROUNDS = 3
@@ -26,7 +27,7 @@ MOST_FAILURES = 2
 """Edits that come to nothing, before any was put in, after which the file is written instead."""
 _LABEL = "Outrider: task document"
 
-Weave = Callable[[str], str]
+Renew = Callable[[str], str]
 
 
 class Writing:
@@ -39,7 +40,7 @@ class Writing:
         self._clock = clock
         self._failures = 0
         self._has_taken = False
-        """Whether it ever put an edit in: then one that it does not is in the way of what the person does, or comes late."""
+        """Whether it ever put an edit in: then one that it does not is in the way of what the user does, or comes late."""
         self._unseen: tuple[int, str] | None = None
         """Version and text into which an edit was put that the editor has not told of."""
         self._written = ""
@@ -57,12 +58,12 @@ class Writing:
         """The editor may do better now."""
         self._failures, self._unseen = 0, None
 
-    async def put(self, path: Path, weave: Weave) -> str | None:
+    async def put(self, path: Path, renew: Renew) -> str | None:
         """Bring the document up to date.
 
         Args:
             path: Its file, which exists.
-            weave: Gives the new text for one that is there; where that is long, in a thread.
+            renew: Gives the new text for one that is there; where that is long, in a thread.
 
         Returns:
             Why it is not, if it is not and waiting does not help.
@@ -73,7 +74,7 @@ class Writing:
             document = self._documents.get(uri)
             if document is None or not self.takes_edits:
                 break
-            wanted = await _wanted(weave, document.text)
+            wanted = await _wanted(renew, document.text)
             if self._documents.get(uri) != document:
                 continue
             if wanted == document.text:
@@ -82,9 +83,9 @@ class Writing:
                 return None
         document = self._documents.get(uri)
         if document is not None and self.takes_edits:
-            self.has_to_wait = await _wanted(weave, document.text) != document.text  # somebody types
+            self.has_to_wait = await _wanted(renew, document.text) != document.text  # somebody types
             return None
-        return await asyncio.to_thread(self._write, path, weave, None if document is None else document.text)
+        return await asyncio.to_thread(self._write, path, renew, None if document is None else document.text)
 
     async def _edit(self, document: Document, wanted: str) -> bool:
         """Make the buffer as wanted; whether to go on at once."""
@@ -120,18 +121,18 @@ class Writing:
         self.has_to_wait = claimed and self.takes_edits
         return not self.has_to_wait
 
-    def _write(self, path: Path, weave: Weave, buffer: str | None) -> str | None:
+    def _write(self, path: Path, renew: Renew, buffer: str | None) -> str | None:
         """Write the file. What is in the buffer of an editor that takes no edits is in it, unsaved or not. Blocks."""
         if path.parent.is_symlink() or path.is_symlink():
-            return "is a link, and is not followed"
+            return "is a link; links are not followed"
         before = read_bytes(path, MOST_BYTES)
         if isinstance(before, DiskProblem):
             return before.message
         try:
             saved = before.decode("utf-8")
         except UnicodeDecodeError:
-            return "is no text in UTF-8"
-        after = weave(saved if buffer is None else _with_saved(buffer, saved, self._written))
+            return "is not UTF-8 text"
+        after = renew(saved if buffer is None else _with_saved(buffer, saved, self._written))
         content = after.encode("utf-8", "replace")
         problem = replace(path, before, content) if content != before else None
         if problem is None:
@@ -139,17 +140,17 @@ class Writing:
         return None if problem is None else problem.message
 
 
-async def _wanted(weave: Weave, text: str) -> str:
-    return weave(text) if len(text) < LONG else await asyncio.to_thread(weave, text)
+async def _wanted(renew: Renew, text: str) -> str:
+    return renew(text) if len(text) < LONG else await asyncio.to_thread(renew, text)
 
 
 def _with_saved(buffer: str, saved: str, known: str) -> str:
     """A buffer with what another editor saved below the mark."""
     if saved == known:
         return buffer
-    here = {line.strip() for line in taken_apart(buffer).written.splitlines()}
+    here = {line.strip() for line in taken_apart(buffer).draft.splitlines()}
     new = [
-        line for line in taken_apart(saved).written.splitlines() if line.strip() and line.strip() not in here
+        line for line in taken_apart(saved).draft.splitlines() if line.strip() and line.strip() not in here
     ]
     if not new:
         return buffer

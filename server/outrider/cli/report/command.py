@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from rich.console import Console
-from rich.text import Text
 
 from outrider.cli.export import exported_file, fetch_export, hand_over
-from outrider.cli.render import Renderer
+from outrider.cli.problems import Problems
 from outrider.cli.report.model import report_of
 from outrider.cli.report.page import page_of
 from outrider.cli.run import ExitCode
@@ -24,7 +22,6 @@ async def report(
     options: Object,
     of: str | None,
     target: Path | None,
-    console: Console,
     *,
     force: bool,
 ) -> ExitCode:
@@ -35,31 +32,31 @@ async def report(
         options: The server's `initializationOptions`.
         of: A session's id, or an exported file; None for the latest session.
         target: The file to write; None for standard output.
-        console: Where problems are said.
         force: Whether a file that is there may be replaced.
     """
+    problems = Problems()
     file = None if of is None else await asyncio.to_thread(exported_file, of)
     if file is not None:
         export = await asyncio.to_thread(read_export, file)
     else:
-        export = await _of_session(workspace, options, of, console)
+        export = await _of_session(workspace, options, of, problems)
     if isinstance(export, ExitCode):
         return export
     if isinstance(export, ExportProblem):
-        Renderer(console).problem(export.message)
+        problems.error(export.message)
         return ExitCode.USAGE
     page = await asyncio.to_thread(lambda: page_of(report_of(export)).encode())
-    if not await hand_over(page, target, console, force=force):
+    if not await hand_over(page, target, problems, force=force):
         return ExitCode.USAGE
     if target is not None:
-        console.print(Text(f"The report of session {export.session_id} is in {target}."), soft_wrap=True)
+        problems.note(f"The report of session {export.session_id} is in {target}.")
     return ExitCode.COMPLETED
 
 
 async def _of_session(
-    workspace: Path, options: Object, session_id: str | None, console: Console
+    workspace: Path, options: Object, session_id: str | None, problems: Problems
 ) -> Export | ExportProblem | ExitCode:
-    exported = await fetch_export(workspace, options, session_id, console)
+    exported = await fetch_export(workspace, options, session_id, problems)
     if isinstance(exported, ExitCode):
         return exported
     try:

@@ -1,18 +1,20 @@
 """What a report tells, folded from the events of a session. Knows nothing of HTML.
 
-It takes logs of old and of newer programs: what is missing is left out, what is unknown is passed over.
+It takes logs of old and of newer programs: an event of another type, or with other data than its type has, is passed over.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from outrider.cli import answering
+from outrider.cli import render
 from outrider.cli.report import times
 from outrider.cli.report.times import Stretch
+from outrider.ports.events import Logged, LoggedEvent
 from outrider.ports.model import READ_ANEW
+from outrider.store.exported import events_of, problem_of_data
+from outrider_protocol import logged
 from outrider_protocol.export import Export
-from outrider_protocol.notifications import Event
 
 Data = dict[str, Any]
 NoteKind = Literal["info", "wait", "warning", "error", "person"]
@@ -32,12 +34,12 @@ class Tokens:
     estimated: bool = False
     """Whether some of them were counted by nobody."""
 
-    def add(self, usage: Data | None) -> None:
+    def add(self, usage: logged.Usage | None) -> None:
         """Take in the usage of one answer."""
         if not usage:
             return
-        self.given += usage.get("inputTokens", 0)
-        self.made += usage.get("outputTokens", 0)
+        self.given += usage["inputTokens"]
+        self.made += usage["outputTokens"]
         self.estimated = self.estimated or bool(usage.get("estimated"))
         if (cached := usage.get("cachedTokens")) is not None:
             self.cached = (self.cached or 0) + cached
@@ -49,7 +51,7 @@ class Tokens:
 
 @dataclass(slots=True)
 class Spent:
-    """Where time went, in seconds. Waiting is the person's; what a process was not there for is no time at all."""
+    """Where time went, in seconds. Waiting is the user's; what a process was not there for is no time at all."""
 
     model: float = 0.0
     tools: float = 0.0
@@ -96,7 +98,7 @@ class Edit:
     operation: str
     to: str | None
     state: EditState
-    hunks: list[Data]
+    hunks: list[logged.WireHunk]
     at: str
     where: str | None = None
     reason: str | None = None
@@ -118,7 +120,7 @@ class Call:
     asked: list[Asked] = field(default_factory=list[Asked])
     edits: list[Edit] = field(default_factory=list[Edit])
     seconds: float = 0.0
-    """Without the waiting for the person."""
+    """Without the waiting for the user."""
 
     @property
     def arguments(self) -> Data:
@@ -174,7 +176,7 @@ class Turn:
     mode: str = ""
     model: str = ""
     given: list[str] = field(default_factory=list[str])
-    """What the person was looking at, in words."""
+    """What the user was looking at, in words."""
     at: str = ""
     finished_at: str | None = None
     last_at: str = ""
@@ -234,8 +236,9 @@ class Report:
 def report_of(export: Export) -> Report:
     """Fold the events of a session into what there is to tell."""
     fold = _Fold(Report(export.session_id, export.program, removed=dict(export.removed)))
-    for event in export.events:
-        fold.take(event)
+    for event in events_of(export):
+        if problem_of_data(event) is None:
+            fold.take(event)
     return fold.finished()
 
 
@@ -252,35 +255,94 @@ class _Fold:
         self._calls: dict[str, Call] = {}
         self._asked: dict[str, Asked] = {}
         self._edits: dict[str, Edit] = {}
-        self._routed: Data | None = None
+        self._routed: logged.ModelRouted | None = None
         """The latest choice of a model, which the request after it has."""
         self._away: list[Stretch] = []
         """When no process had the session."""
 
-    def take(self, event: Event) -> None:
-        report, data = self._report, event.data
+    def take(self, event: LoggedEvent) -> None:
+        report = self._report
         if event.type == "session.restored":
             self._away += times.stretch(report.last_at, event.ts)
         report.at, report.last_at = report.at or event.ts, event.ts
         report.events += 1
         if event.turn_id is not None:
             self._turn(event).last_at = event.ts
-        family = event.type.partition(".")[0]
-        match family:
-            case "session":
-                self._session(event, data)
-            case "turn":
-                self._turn_event(event, data)
-            case "model":
-                self._model(event, data)
-            case "tool":
-                self._tool(event, data)
-            case "approval" | "question":
-                self._ask(event, data)
-            case "edit":
-                self._edit(event, data)
+        match event.type:
+            case "model.requested":
+                self._begin_step(event, event.data["messageId"], event.data["purpose"], event.data["model"])
+            case "model.responded":
+                step = self._step(event, event.data["messageId"], event.data["purpose"])
+                step.tokens.add(event.data.get("usage"))
+                step.answered_at, step.text = event.ts, event.data["text"]
+                step.reasoning, step.finish_reason = event.data.get("reasoning"), event.data["finishReason"]
+            case "model.failed":
+                step = self._step(event, event.data["messageId"], event.data["purpose"])
+                step.tokens.add(event.data.get("usage"))
+                step.answered_at = event.ts
+                step.failure, step.failure_kind = event.data["message"], event.data["kind"]
+            case "model.reset":
+                step = self._step(event, event.data["messageId"])
+                if (
+                    event.data["reason"] != READ_ANEW
+                ):  # what was withdrawn then is in the answer, as what it is
+                    step.withdrawn.append((event.data["text"], event.data["reason"]))
+            case "model.retried":
+                self._used(event.data)
+                self._note(event, "warning", render.again(event.data))
+            case "model.fellBack":
+                self._used(event.data)
+                self._note(event, "warning", render.instead(event.data))
+            case "model.switched":
+                self._note(event, "info", render.switched(event.data))
+            case "model.routed":
+                self._routed = event.data
+            case "tool.requested":
+                self._call(event, event.data["callId"], event.data["name"], event.data["input"])
+            case "tool.started":
+                call = self._call(event, event.data["callId"])
+                call.started_at = call.started_at or event.ts
+            case "tool.finished":
+                call = self._call(event, event.data["callId"], event.data["name"])
+                call.finished_at, call.status = event.ts, event.data["status"]
+                call.content = event.data["content"]
+            case "tool.asked" | "tool.answered":
+                self._call(event, event.data["callId"])
+            case "approval.requested":
+                asked = self._ask(
+                    event, event.data["id"], "approval", event.data["callId"], event.data["title"]
+                )
+                asked.detail, asked.options = event.data["detail"], event.data["options"]
+            case "question.asked":
+                call_id = event.data.get("callId", "")
+                asked = self._ask(event, event.data["id"], "question", call_id, event.data["question"])
+                asked.options = event.data["options"]
+            case "approval.resolved":
+                asked = self._ask(event, event.data["id"], "approval", event.data["callId"])
+                asked.resolved_at, asked.decision = event.ts, event.data["decision"]
+                asked.by, asked.channel = event.data["by"], event.data.get("channel")
+                asked.rule, asked.note = event.data.get("rule"), event.data.get("note")
+                asked.is_replaced = "instead" in event.data
+            case "question.answered":
+                asked = self._ask(event, event.data["id"], "question", event.data.get("callId", ""))
+                asked.resolved_at, asked.answer = event.ts, event.data["answer"]
+                asked.by, asked.channel = "person", event.data.get("channel")
+            case "edit.proposed":
+                self._edit(event, event.data, "proposed")
+            case "edit.applying":
+                self._edit(event, event.data, "applying").undoes = event.data.get("undoes")
+            case "edit.applied":
+                edit = self._edit(event, event.data, "applied")
+                edit.where, edit.undoes = event.data["where"], event.data.get("undoes", edit.undoes)
+            case "edit.merged":
+                edit = self._edit(event, event.data, "merged")
+                edit.undoes = event.data.get("undoes", edit.undoes)
+            case "edit.rejected":
+                self._edit(event, event.data, "rejected").reason = event.data["reason"]
             case _:
-                self._other(event, data)
+                self._session(event)
+                self._turn_event(event)
+                self._other(event)
 
     def finished(self) -> Report:
         report = self._report
@@ -319,7 +381,7 @@ class _Fold:
 
     # --- the events ------------------------------------------------------------------------------------------
 
-    def _turn(self, event: Event) -> Turn:
+    def _turn(self, event: Logged[object]) -> Turn:
         turn = self._turns.get(event.turn_id or "")
         if turn is None:
             turn = Turn(event.turn_id or "", len(self._turns) + 1, at=event.ts, last_at=event.ts)
@@ -327,95 +389,78 @@ class _Fold:
             self._report.turns.append(turn)
         return turn
 
-    def _note(self, event: Event, kind: NoteKind, text: str, quote: str | None = None) -> None:
+    def _note(self, event: Logged[object], kind: NoteKind, text: str, quote: str | None = None) -> None:
         note = Note(kind, text, event.ts, quote)
         if event.turn_id is None:
             self._report.outside.append(note)
         else:
             self._turn(event).items.append(note)
 
-    def _session(self, event: Event, data: Data) -> None:
+    def _session(self, event: LoggedEvent) -> None:
         report = self._report
-        report.folders = _texts(data.get("folders")) or report.folders
-        report.permission_mode = str(data.get("permissionMode", report.permission_mode))
         match event.type:
             case "session.started":
-                report.version = str(data.get("version", ""))
+                report.folders, report.permission_mode = event.data["folders"], event.data["permissionMode"]
+                report.version = event.data["version"]
             case "session.restored":
-                turn = self._turns.get(str(data.get("turnId", "")))
+                report.folders, report.permission_mode = event.data["folders"], event.data["permissionMode"]
                 note = Note("info", "The session was opened again by another process.", event.ts)
-                (turn.items if turn else cast("list[Any]", report.outside)).append(note)
+                if turn := self._turns.get(event.data.get("turnId", "")):
+                    turn.items.append(note)
+                else:
+                    report.outside.append(note)
             case "session.titled":
-                self._note(event, "info", _title_told(data))
+                self._note(event, "info", _title_told(event.data))
                 tokens = report.tokens if event.turn_id is None else self._turn(event).tokens
-                tokens.add(data.get("usage"))
+                tokens.add(event.data.get("usage"))
             case "session.forked":
-                self._note(event, "info", f"The session began as a copy of {data.get('fromSessionId')}.")
-            case "session.closed" if data.get("leftOver"):
-                self._note(
-                    event, "warning", f"{data['leftOver']} answers of the script were never asked for."
-                )
+                self._note(event, "info", f"The session began as a copy of {event.data['fromSessionId']}.")
+            case "session.closed" if left := event.data.get("leftOver"):
+                self._note(event, "warning", f"{left} answers of the script were never used.")
             case _:
                 pass
 
-    def _turn_event(self, event: Event, data: Data) -> None:
-        turn = self._turn(event)
+    def _turn_event(self, event: LoggedEvent) -> None:
         match event.type:
             case "turn.queued" | "turn.started":
-                turn.prompt, turn.mode = str(data.get("prompt", "")), str(data.get("mode", ""))
-                turn.model, turn.given = str(data.get("model", "")), _given(data.get("context"))
+                turn = self._turn(event)
+                turn.prompt, turn.mode, turn.model = (
+                    event.data["prompt"],
+                    event.data["mode"],
+                    event.data["model"],
+                )
+                turn.given = _given(event.data.get("context"))
                 turn.queued = event.type == "turn.queued"
                 turn.at = event.ts
             case "turn.parked":
-                turn.parked = True
-                titles = [str(item.get("title", "")) for item in _objects(data.get("open"))]
-                self._note(event, "wait", f"Parked: it waits for an answer to {_listed(titles)}.")
+                self._turn(event).parked = True
+                titles = [item["title"] for item in event.data["open"]]
+                self._note(event, "wait", f"Parked: waiting for an answer to {_listed(titles)}.")
             case "turn.resumed":
-                turn.parked = False
-                self._note(event, "wait", "Answered: the turn goes on.")
+                self._turn(event).parked = False
+                self._note(event, "wait", "Answered: the turn continues.")
             case "turn.finished":
-                turn.outcome, turn.reason = str(data.get("outcome", "")), str(data.get("reason", ""))
-                turn.summary, turn.finished_at = str(data.get("summary", "")), event.ts
+                turn = self._turn(event)
+                turn.outcome, turn.reason = event.data["outcome"], event.data["reason"]
+                turn.summary, turn.finished_at = event.data["summary"], event.ts
                 turn.parked = turn.queued = False
             case _:
                 pass
 
-    def _model(self, event: Event, data: Data) -> None:
-        message_id = str(data.get("messageId", ""))
-        step = self._steps.get(message_id)
-        if event.type == "model.requested" or (step is None and event.type in _ANSWERS):
-            step = self._begin_step(event, message_id, data)
-        if step:
-            step.tokens.add(data.get("usage"))
-        match event.type:
-            case "model.responded" if step:
-                step.answered_at, step.text = event.ts, str(data.get("text", ""))
-                step.reasoning = data.get("reasoning")
-                step.finish_reason = data.get("finishReason")
-            case "model.failed" if step:
-                step.answered_at = event.ts
-                step.failure, step.failure_kind = str(data.get("message", "")), str(data.get("kind", ""))
-            case "model.reset" if data.get("reason") == READ_ANEW:
-                pass  # what was withdrawn is in the answer, as what it is
-            case "model.reset" if step:
-                step.withdrawn.append((str(data.get("text", "")), str(data.get("reason", ""))))
-            case "model.retried":
-                self._note(event, "warning", answering.again(data))
-            case "model.fellBack":
-                self._note(event, "warning", answering.instead(data))
-            case "model.switched":
-                self._note(event, "info", answering.switched(data))
-            case "model.routed":
-                self._routed = data
-            case _:
-                pass
+    def _step(self, event: Logged[object], message_id: str, purpose: str = "main") -> Step:
+        known = self._steps.get(message_id)
+        return known or self._begin_step(event, message_id, purpose, self._turn(event).model)
 
-    def _begin_step(self, event: Event, message_id: str, data: Data) -> Step:
-        turn, purpose = self._turn(event), str(data.get("purpose", "main"))
+    def _used(self, data: logged.ModelRetried | logged.ModelFellBack) -> None:
+        if (step := self._steps.get(data["messageId"])) is not None:
+            step.tokens.add(data.get("usage"))
+
+    def _begin_step(self, event: Logged[object], message_id: str, purpose: str, model: str) -> Step:
+        turn = self._turn(event)
         number = sum(step.purpose == "main" for step in turn.steps) + 1
-        step = Step(number, purpose, message_id, str(data.get("model", turn.model)), event.ts)
-        if self._routed and self._routed.get("purpose") == purpose:
-            step.chosen, step.choice = answering.chosen(self._routed), answering.choice(self._routed)
+        step = Step(number, purpose, message_id, model, event.ts)
+        if self._routed and self._routed["purpose"] == purpose:
+            step.chosen, step.choice = render.chosen(self._routed), render.choice(self._routed)
         self._routed = None
         self._steps[message_id] = step
         if purpose == "main":
@@ -423,121 +468,93 @@ class _Fold:
         turn.items.append(step)
         return step
 
-    def _tool(self, event: Event, data: Data) -> None:
-        call_id = str(data.get("callId", ""))
+    def _call(self, event: Logged[object], call_id: str, name: str = "", given: Any = None) -> Call:
         call = self._calls.get(call_id)
         if call is None:
-            call = Call(call_id, str(data.get("name", "")), data.get("input"), event.ts)
-            self._calls[call_id] = call
+            call = self._calls[call_id] = Call(call_id, name, given, event.ts)
             step = self._current.get(event.turn_id or "")
-            (step or self._begin_step(event, f"before {call_id}", {})).calls.append(call)
-        match event.type:
-            case "tool.started":
-                call.started_at = call.started_at or event.ts
-            case "tool.finished":
-                call.finished_at, call.status = event.ts, str(data.get("status", ""))
-                call.content = str(data.get("content", ""))
-            case _:
-                pass
+            step = step or self._begin_step(event, f"before {call_id}", "main", self._turn(event).model)
+            step.calls.append(call)
+        return call
 
-    def _ask(self, event: Event, data: Data) -> None:
-        asked = self._asked.get(str(data.get("id", "")))
-        kind: Literal["approval", "question"] = (
-            "approval" if event.type.startswith("approval.") else "question"
-        )
+    def _ask(
+        self,
+        event: Logged[object],
+        item_id: str,
+        kind: Literal["approval", "question"],
+        call_id: str,
+        title: str = "",
+    ) -> Asked:
+        asked = self._asked.get(item_id)
         if asked is None:
-            title = str(data.get("title", data.get("question", "")))
-            detail, options = str(data.get("detail", "")), _texts(data.get("options"))
-            asked = Asked(str(data.get("id", "")), kind, title, detail, options, event.ts)
-            self._asked[asked.id] = asked
-            if call := self._calls.get(str(data.get("callId", ""))):
+            asked = self._asked[item_id] = Asked(item_id, kind, title, "", [], event.ts)
+            if call := self._calls.get(call_id):
                 call.asked.append(asked)
             else:
                 self._note(event, "wait", f"Asked: {title}")
-        if event.type in ("approval.resolved", "question.answered"):
-            asked.resolved_at = event.ts
-            asked.decision, asked.answer = data.get("decision"), data.get("answer")
-            asked.by, asked.channel = data.get("by", "person"), data.get("channel")
-            asked.rule, asked.note = data.get("rule"), data.get("note")
-            asked.is_replaced = "instead" in data
+        return asked
 
-    def _edit(self, event: Event, data: Data) -> None:
-        change_id = str(data.get("changeId", ""))
-        edit = self._edits.get(change_id)
-        state = cast("EditState", event.type.partition(".")[2])
+    def _edit(self, event: Logged[object], data: logged.EditEvent, state: EditState) -> Edit:
+        edit = self._edits.get(data["changeId"])
         if edit is None:
-            operation, path = str(data.get("operation", "edit")), str(data.get("path", ""))
-            edit = Edit(change_id, path, operation, data.get("to"), state, [], event.ts)
-            self._edits[change_id] = edit
-            if call := self._calls.get(str(data.get("callId", ""))):
+            edit = Edit(
+                data["changeId"], data["path"], data["operation"], data.get("to"), state, [], event.ts
+            )
+            self._edits[edit.change_id] = edit
+            if call := self._calls.get(data.get("callId", "")):
                 call.edits.append(edit)
             else:
                 self._report.outside.append(edit)
-        edit.state, edit.hunks = state, _objects(data.get("hunks"))
-        edit.where, edit.reason = data.get("where", edit.where), data.get("reason", edit.reason)
-        edit.undoes = data.get("undoes", edit.undoes)
+        edit.state, edit.hunks = state, data["hunks"]
+        return edit
 
-    def _other(self, event: Event, data: Data) -> None:
+    def _other(self, event: LoggedEvent) -> None:
         match event.type:
             case "plan.updated" if event.turn_id is not None:
-                self._turn(event).plan = [
-                    (str(item.get("text", "")), str(item.get("status", "pending")))
-                    for item in _objects(data.get("items"))
-                ]
+                self._turn(event).plan = [(item["text"], item["status"]) for item in event.data["items"]]
             case "steering.received":
-                taken_back = data.get("state") == "removed"
+                taken_back = event.data["state"] == "removed"
                 text = (
-                    "A message to the running turn was taken back."
+                    "A message to the running turn was withdrawn."
                     if taken_back
-                    else "The person said meanwhile:"
+                    else "The user said during the turn:"
                 )
-                self._note(event, "person", text, str(data.get("text", "")))
+                self._note(event, "person", text, event.data["text"])
             case "settings.changed":
-                self._note(event, "info", f"The permission mode became {data.get('permissionMode')}.")
+                self._note(event, "info", f"The permission mode became {event.data['permissionMode']}.")
             case "workspace.changed":
-                self._note(
-                    event,
-                    "info",
-                    f"{data.get('path')} was changed by {_BY.get(data.get('by', ''), 'somebody else')}.",
-                )
+                by = _BY.get(event.data.get("by", ""), "someone else")
+                self._note(event, "info", f"{event.data['path']} was changed by {by}.")
             case "workspace.renamed":
-                self._note(
-                    event, "info", f"{data.get('path')} was renamed to {data.get('to')} in the editor."
-                )
+                said = f"{event.data['path']} was renamed to {event.data['to']} in the editor."
+                self._note(event, "info", said)
             case "workspace.touched":
-                names = [str(one.get("path")) for one in data.get("files") or ()]
-                more = f" and {data.get('more')} more" if data.get("more") else ""
-                unseen = f" What else is not known: {data.get('unseen')}." if data.get("unseen") else ""
-                self._note(
-                    event,
-                    "info",
-                    f"A command changed what no undo takes back: {', '.join(names) or 'nothing by name'}{more}.{unseen}",
-                )
+                names = ", ".join(one["path"] for one in event.data["files"]) or "nothing by name"
+                names += f" and {more} more" if (more := event.data.get("more")) else ""
+                unseen = event.data.get("unseen")
+                unseen = f" What else changed is unknown: {unseen}." if unseen else ""
+                self._note(event, "info", f"A command changed what undo cannot restore: {names}.{unseen}")
             case "context.compacted":
-                sizes = f"{data.get('before')} to {data.get('after')} tokens"
+                sizes = f"{event.data['before']} to {event.data['after']} tokens"
                 self._note(event, "info", f"Older messages were summarised: {sizes}.")
             case "context.pruned":
-                self._note(
-                    event, "info", f"Output of {len(data.get('callIds') or ())} older calls was left out."
-                )
+                count = len(event.data["callIds"])
+                self._note(event, "info", f"Output of {count} older calls was left out.")
             case "budget.exhausted":
-                said = (
-                    f"The budget {data.get('limit')} is spent: {data.get('used')} of {data.get('allowed')}."
-                )
-                self._note(event, "warning", said)
+                used = f"{event.data['used']} of {event.data['allowed']}"
+                self._note(event, "warning", f"The budget {event.data['limit']} is spent: {used}.")
             case "error":
-                self._note(event, "error", f"{data.get('message')} ({data.get('code')})")
+                self._note(event, "error", f"{event.data['message']} ({event.data['code']})")
             case _:
                 pass
 
 
 _BY = {
-    "editor": "somebody in the editor",
+    "editor": "someone in the editor",
     "disk": "another program",
     "command": "the command",
     "undo": "an undo",
 }
-_ANSWERS = ("model.responded", "model.failed", "model.reset")
 
 
 def _sum_tokens(total: Tokens, one: Tokens) -> None:
@@ -551,38 +568,21 @@ def _sum_tokens(total: Tokens, one: Tokens) -> None:
     total.estimated = total.estimated or one.estimated
 
 
-def _title_told(data: Data) -> str:
+def _title_told(data: logged.SessionTitled) -> str:
     """Who was asked for a title, as which tier's model, what came of it, and who had failed before."""
-    routed = cast("Data", data.get("routed") or {})
-    tier = f" (tier {routed['tier']})" if routed.get("tier") else ""
-    named = (
-        f"named the session “{data['title']}”"
-        if data.get("title")
-        else f"named no title: {data.get('reason')}"
-    )
-    failed = "".join(
-        f"; {one.get('model')} failed before: {one.get('reason')}" for one in _objects(data.get("failed"))
-    )
-    return f"{data.get('model')}{tier} {named}{failed}."
+    tier = routed.get("tier") if (routed := data.get("routed")) else None
+    title = data.get("title")
+    named = f"named the session “{title}”" if title else f"named no title: {data.get('reason')}"
+    failed = "".join(f"; {one['model']} failed before: {one['reason']}" for one in data.get("failed", ()))
+    return f"{data['model']}{f' (tier {tier})' if tier else ''} {named}{failed}."
 
 
-def _given(context: Any) -> list[str]:
-    fields = cast("Data", context) if isinstance(context, dict) else {}
-    given = [
-        f"a selection in {uri}" for one in _objects([fields.get("selection")]) if (uri := one.get("uri"))
-    ]
-    given += [f"the document {uri}" for uri in _texts(fields.get("documents"))]
-    return given + [f"diagnostics of {one.get('uri')}" for one in _objects(fields.get("diagnostics"))]
-
-
-def _objects(value: Any) -> list[Data]:
-    if not isinstance(value, list):
+def _given(context: logged.Context | None) -> list[str]:
+    if context is None:
         return []
-    return [cast("Data", item) for item in cast("list[Any]", value) if isinstance(item, dict)]
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+    given = [f"a selection in {context['selection']['uri']}"] if "selection" in context else []
+    given += [f"the document {uri}" for uri in context["documents"]]
+    return given + [f"diagnostics of {one['uri']}" for one in context["diagnostics"]]
 
 
 def _listed(titles: Iterable[str]) -> str:

@@ -2,17 +2,60 @@
 
 import base64
 import hashlib
-import re
+import html
 from collections.abc import Iterable
 from importlib import resources
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from outrider.cli.diffs import diff_lines
 from outrider.cli.render import counted, essential_argument
 from outrider.cli.report import words
-from outrider.cli.report.html import Html, joined, tag
 from outrider.cli.report.model import Asked, Call, Edit, Note, Report, Spent, Step, Turn
-from outrider.cli.terminal import plain_output
+from outrider.cli.terminal import plain_output, visible
+from outrider.ports.patterns import linear
+
+_EMPTY: Final = frozenset({"meta", "rect"})
+
+
+class Html(str):
+    """A piece of HTML that was made here, from escaped text alone."""
+
+    __slots__ = ()
+
+
+def text(value: str) -> Html:
+    """A text, with every character spelled out that acts, or that makes it read differently from what it is."""
+    return Html(html.escape(visible(value), quote=True))
+
+
+def tag(element: str, /, *children: "Html | str | None", **attributes: str | float | bool | None) -> Html:
+    """An element.
+
+    Args:
+        element: Such as `p`; a constant of the caller.
+        children: Its content; a text is escaped, None is left out.
+        attributes: Its attributes, `class_` for `class` and `aria_label` for `aria-label`. None and False are left
+            out, True has no value.
+    """
+    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    if element in _EMPTY:
+        return Html(f"<{element}{given} />")
+    return Html(f"<{element}{given}>{joined(*children)}</{element}>")
+
+
+def joined(*children: "Html | str | None") -> Html:
+    """Pieces one behind the other; a text is escaped, None is left out."""
+    return Html(
+        "".join(child if isinstance(child, Html) else text(child) for child in children if child is not None)
+    )
+
+
+def _attribute(key: str, value: str | float | bool | None) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if value is None or value is False:
+        return ""
+    return f" {name}" if value is True else f' {name}="{text(str(value)).replace(chr(10), " ")}"'
+
 
 END_LINES = 20
 END_CHARACTERS = 4_000
@@ -29,9 +72,9 @@ LONGEST_TITLE = 140
 _PLAN_MARKS = {"done": ("[x]", "done"), "in_progress": ("[>]", "in progress"), "pending": ("[ ]", "to do")}
 _EDIT_WORDS = {
     "proposed": "proposed, not made",
-    "applying": "begun; whether it was made is not known",
+    "applying": "started; it is unknown whether it was made",
     "applied": "made",
-    "merged": "made, together with what somebody else wrote meanwhile",
+    "merged": "made, together with what someone else wrote",
     "rejected": "not made",
 }
 
@@ -72,7 +115,7 @@ def _head(report: Report, title: str) -> Html:
     under = tag(
         "p",
         tag("span", said, class_=f"badge {colour}"),
-        tag("span", f"taken back: {counted(undone, 'change')}", class_="badge warn") if undone else None,
+        tag("span", f"undone: {counted(undone, 'change')}", class_="badge warn") if undone else None,
         tag("span", models, class_="mono soft"),
         tag("span", _time(report.at), class_="soft num"),
         class_="under",
@@ -97,7 +140,7 @@ def _facts(report: Report) -> Html:
         ("Time", words.duration(report.seconds), None),
         ("Model", words.duration(spent.model), None),
         ("Tools", words.duration(spent.tools), None),
-        ("Waiting for the person", words.duration(spent.waiting), "still waiting" if waits else None),
+        ("Waiting for the user", words.duration(spent.waiting), "still waiting" if waits else None),
         ("Steps", f"{steps:,}", counted(calls, "tool call")),
         (
             "Tokens in",
@@ -141,7 +184,7 @@ def _foot(report: Report) -> Html:
         + (f", in {folders}" if folders else "")
         + ".",
         f"Taken out before this page was made: {taken}." if taken else None,
-        "Times are UTC. Waiting is the time until the person answered; time in which no process had the session is not counted.",
+        "Times are UTC. Waiting is the time until the user answered; time while no process had the session open is not counted.",
     ]
     return tag("footer", *(tag("p", line) for line in lines if line))
 
@@ -313,7 +356,7 @@ def _step(turn: Turn, step: Step) -> Html:
         _folded("Reasoning", step.reasoning) if step.reasoning else None,
         *(_withdrawn(text, reason) for text, reason in step.withdrawn),
         _prose(step.text) if step.text.strip() else None,
-        tag("p", f"No answer came: {step.failure} ({step.failure_kind})", class_="note error")
+        tag("p", f"The model did not answer: {step.failure} ({step.failure_kind})", class_="note error")
         if step.failure is not None
         else None,
         tag("p", "No answer is in the log.", class_="note warning") if unanswered else None,
@@ -406,7 +449,7 @@ def _edit(edit: Edit) -> Html:
         if edit.state != "rejected"
         else ""
     )
-    undoes = ", taking an earlier change back" if edit.undoes else ""
+    undoes = ", undoing an earlier change" if edit.undoes else ""
     verb = {"create": "Create", "delete": "Delete", "rename": "Rename"}.get(edit.operation, "Edit")
     colour = "good" if edit.state in {"applied", "merged"} else "warn"
     shown, rest = lines[:MOST_LINES], len(lines) - MOST_LINES
@@ -449,8 +492,8 @@ def _outside(report: Report) -> Html | None:
 # --- pieces --------------------------------------------------------------------------------------------------
 
 
-_CODE_BLOCK = re.compile(r"^```[^\n`]*\n(.*?)^```[ \t]*$\n?", re.DOTALL | re.MULTILINE)
-_STRESSED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+_CODE_BLOCK = linear("report.code-block", r"(?ms)^```[^\n`]*\n(.*?)^```[ \t]*$\n?")
+_STRESSED = linear("report.stressed", r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 
 
 def _prose(text: str) -> Html:

@@ -24,6 +24,8 @@ _DECISIONS = {
     "allow_always": "always allowed",
     "choose": "to be chosen in the editor",
     "reject": "rejected",
+    "put_back": "put back",
+    "keep": "kept",
 }
 _CHANNELS = {
     "message": "in a message",
@@ -102,13 +104,13 @@ def resolution(asked: Asked) -> tuple[str, str]:
     if asked.resolved_at is None:
         return "not answered", "warn"
     if asked.is_replaced:
-        return "withdrawn, as what was asked had changed: it was asked anew", "warn"
+        return "withdrawn: the change it asked about was different by then, and was asked about again", "warn"
     what = (
         "answered" if asked.kind == "question" else _DECISIONS.get(asked.decision or "", str(asked.decision))
     )
     channel = _CHANNELS.get(asked.channel or "", "")
     who = {
-        "person": f"by the person {channel}".rstrip(),
+        "person": f"by the user {channel}".rstrip(),
         "rule": f"by a rule{f' ({asked.rule})' if asked.rule else ''}",
         "mode": "by the permission mode",
     }.get(asked.by or "person", f"by {asked.by}")
@@ -118,7 +120,7 @@ def resolution(asked: Asked) -> tuple[str, str]:
 
 
 def pretty(value: Any) -> str:
-    """The arguments of a call as a person reads them: JSON, unless they are a text."""
+    """The arguments of a call as a user reads them: JSON, unless they are a text."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 

@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from outrider.models.dialects.answer import OpenCall
-from outrider.models.dialects.complete import completed
+from outrider.models.answer import CallBlock, OpenCall, TextBlock, Verbatim, blocks_of
 from outrider.models.dialects.decoder import Decoder
-from outrider.models.dialects.http_model import Call, HttpModel
-from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
-from outrider.models.failures import stream_failure
-from outrider.models.images import base64_of
-from outrider.models.payload import (
+from outrider.models.dialects.http_model import Call, HttpModel, completed
+from outrider.models.http.failures import stream_failure
+from outrider.models.http.payload import (
     call_id,
     count,
     encoded,
@@ -28,6 +25,9 @@ from outrider.models.payload import (
     string,
     tool_name,
 )
+from outrider.models.images import base64_of
+from outrider.models.routing.families import answer_limit
+from outrider.models.thinking import Told
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _LONGEST_ID = 64
@@ -37,15 +37,6 @@ _MARKED_MESSAGES = 2
 _EMPTY = "(empty)"
 _THOUGHTS = ("thinking", "redacted_thinking")
 """What no answer may end with."""
-_ANSWER_LIMITS = (
-    ("claude-3-5", 8_192),
-    ("claude-3-7", 32_000),
-    ("claude-3", 4_096),
-    ("claude-2", 4_096),
-    ("claude", 32_000),
-)
-"""Tokens of an answer by the beginning of the model's name: a request must say how many there may be."""
-_OTHER_ANSWER_LIMIT = 8_192
 _FINISH_REASONS: dict[str, FinishReason] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -62,6 +53,19 @@ class AnthropicModel(HttpModel):
     def _decoder(self) -> Decoder:
         return AnthropicDecoder(self._ids, source=self.source, model=self.name)
 
+    def _answer_limit(self, request: ModelRequest) -> int:
+        return request.max_tokens or answer_limit(self._model)
+
+    def _told(self, request: ModelRequest) -> Told:
+        told = super()._told(request)
+        if not told.thinks or request.temperature is None or told.shortfall is not None:
+            return told
+        return replace(told, shortfall="does not accept a temperature while thinking, so none is sent")
+
+    def _conversation(self, request: ModelRequest) -> dict[str, str | None]:
+        # The vendor's own servers know no such key; OpenRouter takes its own in this dialect, too.
+        return super()._conversation(request) if self._server.name == "openrouter" else {}
+
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         system = [_text(m.text) for m in request.messages if m.role == "system" and m.text.strip()]
         if system:
@@ -70,15 +74,19 @@ class AnthropicModel(HttpModel):
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
             for tool in request.tools
         ]
+        thinking = self._told(request)
         fields: dict[str, Any] = {
-            "max_tokens": request.max_tokens or _answer_limit(self._model),
-            "temperature": request.temperature,
+            "max_tokens": self._answer_limit(request),
+            # A request to think with a temperature is refused.
+            "temperature": None if thinking.thinks else request.temperature,
+            **thinking.fields,
+            **self._conversation(request),
             **self._settings.extra_body,
             "model": self._model,
             "stream": True,
             "system": system or None,
             "tools": tools or None,
-            "messages": _messages(request.messages, self.name, request.images),
+            "messages": _messages(request, self.name),
         }
         if not tools and (called := _called(request.messages)):
             # Calls in the conversation are refused where no tools are declared, as for a summary.
@@ -86,14 +94,14 @@ class AnthropicModel(HttpModel):
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def _messages(messages: Sequence[Message], model: str, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
+def _messages(request: ModelRequest, model: str) -> list[dict[str, Any]]:
     """The turns: what is not the model's own is the user's, and neighbours of one side are one message."""
     turns: list[dict[str, Any]] = []
-    for message in completed(messages):
+    for message in completed(request.messages):
         if message.role == "system":
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        blocks = _blocks(message, model, contents)
+        blocks = _blocks(message, model, request)
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += blocks
         else:
@@ -111,11 +119,13 @@ def _called(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
-def _blocks(message: Message, model: str, contents: Mapping[str, bytes]) -> list[dict[str, Any]]:
+def _blocks(message: Message, model: str, request: ModelRequest) -> list[dict[str, Any]]:
+    contents = request.images
     if message.role == "tool":
         given = call_id(message.tool_call_id or "", _LONGEST_ID)
         content = _shown(message, contents) if message.images else message.text
-        return [{"type": "tool_result", "tool_use_id": given, "content": content}]
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": given, "content": content}
+        return [{**result, "is_error": True} if message.tool_call_id in request.failed else result]
     if message.role != "assistant":
         return _shown(message, contents)
     blocks: list[dict[str, Any]] = []
@@ -144,11 +154,6 @@ def _shown(message: Message, contents: Mapping[str, bytes]) -> list[dict[str, An
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _answer_limit(model: str) -> int:
-    limits = (limit for beginning, limit in _ANSWER_LIMITS if model.startswith(beginning))
-    return next(limits, _OTHER_ANSWER_LIMIT)
 
 
 @dataclass(slots=True)
@@ -188,7 +193,7 @@ class AnthropicDecoder(Decoder):
         match chunk.get("type"):
             case "message_start" if self._begun and not self._done:
                 # A proxy asked again, and put the second answer behind what it had of the first one.
-                what = f"the stream of {self._source} began its answer anew"
+                what = f"the stream of {self._source} restarted its answer"
                 items.append(ModelFailure("cut_stream", what))
             case "message_start":
                 self._take_message(mapping(chunk.get("message")), items)
@@ -208,7 +213,7 @@ class AnthropicDecoder(Decoder):
             case _ if chunk.get("error"):
                 items.append(stream_failure(chunk, source=self._source))
             case _:
-                pass  # ping, and what is new
+                pass  # ping, plus what is new
 
     def _take_message(self, message: dict[str, Any], items: list[ModelItem]) -> None:
         for number, block in enumerate(mappings(message.get("content"))):

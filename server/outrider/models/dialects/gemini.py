@@ -12,15 +12,21 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
-from outrider.models.dialects.answer import OpenCall
-from outrider.models.dialects.complete import completed
-from outrider.models.dialects.decoder import Decoder
-from outrider.models.dialects.http_model import Call, HttpModel
-from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
-from outrider.models.dialects.partial_args import PIECE_KEYS, PartialArgs
-from outrider.models.failures import stream_failure
+from outrider.models.answer import CallBlock, OpenCall, TextBlock, Verbatim, blocks_of
+from outrider.models.dialects.decoder import PIECE_KEYS, Decoder, PartialArgs
+from outrider.models.dialects.http_model import Call, HttpModel, completed
+from outrider.models.http.failures import stream_failure
+from outrider.models.http.payload import (
+    count,
+    encoded,
+    index,
+    mapping,
+    mappings,
+    object_of,
+    string,
+    tool_name,
+)
 from outrider.models.images import base64_of, behind_results
-from outrider.models.payload import count, encoded, index, mapping, mappings, object_of, string, tool_name
 from outrider.ports.model import FinishReason, Image, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _SIGNATURE: Final = "thoughtSignature"
@@ -99,6 +105,7 @@ class GeminiModel(HttpModel):
         generation = {
             "temperature": request.temperature,
             "maxOutputTokens": request.max_tokens,
+            **self._told(request).fields,
             **mapping(extra.pop("generationConfig", None)),
         }
         declared = [
@@ -168,7 +175,7 @@ def _parts(
 
 def _shown(image: Image, contents: Mapping[str, bytes]) -> dict[str, Any]:
     if image.media_type in _NOT_TAKEN:
-        return {"text": f"[{image.name}: this provider takes no {image.media_type}]"}
+        return {"text": f"[{image.name}: this provider does not support {image.media_type}]"}
     return {"inlineData": {"mimeType": image.media_type, "data": base64_of(image, contents)}}
 
 

@@ -9,11 +9,25 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from outrider.models.dialects.decoder import Decoder
-from outrider.models.provider import HttpProvider
+from outrider.models.http.chat_servers import chat_server
+from outrider.models.http.provider import HttpProvider
 from outrider.models.routing.facts import Facts
+from outrider.models.thinking import Told, Way, told, way_of
 from outrider.ports.ids import Ids
-from outrider.ports.model import ModelFailure, ModelItem, ModelRequest, ReasoningDelta, TextDelta, Tokens
-from outrider_protocol.settings import EditFormat, ProviderSettings
+from outrider.ports.model import (
+    Limited,
+    Message,
+    ModelFailure,
+    ModelItem,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    Tokens,
+)
+from outrider_protocol.settings import EditFormat, ProviderSettings, Thinking
+
+_NOT_TOLD = Told({}, thinks=False)
+"""Nothing is set: it is left to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,7 @@ class HttpModel(ABC):
         ids: Ids,
         settings: ProviderSettings | None = None,
         reasons: bool | None = None,
+        thinking: Thinking | None = None,
     ) -> None:
         """Make a model.
 
@@ -48,12 +63,15 @@ class HttpModel(ABC):
             ids: Makes the ids of calls that came without one.
             settings: The provider's, where something about this model is set in another way.
             reasons: Whether it thinks before it answers; None where only its name may tell.
+            thinking: How much it thinks where a request does not say; None leaves it to the model.
         """
         self._provider = provider
         self._settings = settings or provider.settings
         self._model = model
         self._ids = ids
         self._reasons = reasons
+        self._thinking: Thinking | None = thinking
+        self._server = chat_server(provider.settings.base_url)
 
     @abstractmethod
     def _call(self, request: ModelRequest) -> Call:
@@ -62,6 +80,29 @@ class HttpModel(ABC):
     @abstractmethod
     def _decoder(self) -> Decoder:
         """What reads the answer."""
+
+    def _way(self) -> Way | None:
+        """How the model is told how much to think; None where that is not known."""
+        return way_of(self._settings.kind, self._server.name, self._model)
+
+    def _told(self, request: ModelRequest) -> Told:
+        """What a request says of thinking."""
+        wanted = self._thinking
+        if request.thinking is not None:
+            wanted = request.thinking
+        # An answer with a limit of its own, such as a title, has no room for thoughts.
+        if wanted is None or (request.at_most is not None and wanted != "off"):
+            return _NOT_TOLD
+        return told(self._way(), wanted, answer=self._answer_limit(request))
+
+    def _answer_limit(self, request: ModelRequest) -> int | None:
+        """The most tokens of an answer, where a request says so."""
+        return request.max_tokens
+
+    def _conversation(self, request: ModelRequest) -> dict[str, str | None]:
+        """The key of the conversation, for a provider whose cache goes by one."""
+        key = self._server.conversation_key
+        return {} if key is None else {key: request.conversation}
 
     async def _prepare(self, request: ModelRequest) -> ModelFailure | None:
         """Find out what has to be known before the request; why it cannot be made, if so."""
@@ -130,6 +171,8 @@ class HttpModel(ABC):
         if problem := await self._prepare(request):
             yield problem
             return
+        if shortfall := self._told(request).shortfall:
+            yield Limited(self.name, f"{self.name} {shortfall}")
         decoder = self._decoder()
         call = self._call(request)
         failure: ModelFailure | None = None
@@ -164,6 +207,15 @@ class HttpModel(ABC):
     def broken_off(self, request: ModelRequest, characters: int) -> Tokens | None:
         """None: its provider was not asked how much it was."""
         return None
+
+    @property
+    def retry_in(self) -> float | None:
+        """None: it makes each request once."""
+        return None
+
+    def retry_now(self) -> bool:
+        """False: it makes each request once."""
+        return False
 
     def left_over(self) -> int:
         """Nothing is scripted: 0."""
@@ -200,3 +252,37 @@ def _joined(items: Iterable[ModelItem]) -> list[ModelItem]:
     if kind is not None:
         joined.append(kind("".join(texts)))
     return joined
+
+
+NO_RESULT = "There is no result: the call was not run, or its result no longer exists."
+
+
+def completed(messages: Sequence[Message]) -> Sequence[Message]:
+    """`messages` with the results of each answer right behind it, missing ones filled in and stray ones left out."""
+    done: list[Message] = []
+    position = 0
+    while position < len(messages):
+        message = messages[position]
+        position += 1
+        if message.role == "tool":
+            continue  # the result of no call
+        if message.role == "assistant" and not message.tool_calls and not message.text.strip():
+            continue  # white space, which says nothing
+        done.append(message)
+        if not message.tool_calls:
+            continue
+        results: dict[str | None, Message] = {}
+        others: list[Message] = []
+        while position < len(messages) and messages[position].role not in ("assistant", "system"):
+            later = messages[position]
+            position += 1
+            if later.role == "tool":
+                results.setdefault(later.tool_call_id, later)
+            else:
+                others.append(later)
+        done += [
+            results.get(call.id) or Message("tool", NO_RESULT, tool_call_id=call.id)
+            for call in message.tool_calls
+        ]
+        done += others
+    return done

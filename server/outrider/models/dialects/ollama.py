@@ -8,16 +8,16 @@ Source: "Generate a chat completion" and "Show model information" of the Ollama 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
-from outrider.models.dialects.complete import completed
 from outrider.models.dialects.decoder import Decoder
-from outrider.models.dialects.http_model import Call, HttpModel
-from outrider.models.failures import stream_failure
+from outrider.models.dialects.http_model import Call, HttpModel, completed
+from outrider.models.http.failures import stream_failure
+from outrider.models.http.payload import count, encoded, mapping, mappings, object_of, string, tool_name
 from outrider.models.images import base64_of, behind_results
-from outrider.models.payload import count, encoded, mapping, mappings, object_of, string, tool_name
 from outrider.models.routing.facts import OLLAMA_WINDOW, Facts, facts_of_shown
+from outrider.models.thinking import Way, ollama_way
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -57,6 +57,15 @@ class OllamaModel(HttpModel):
         """Whether it can call tools; None while it is not known."""
         return self.facts.tools if self.facts else None
 
+    def _way(self) -> Way | None:
+        known = self._known or {}
+        values = mapping(known.get("thinking")).get("values")
+        return ollama_way(
+            cast("list[object]", values) if isinstance(values, list) else [],
+            thinks=bool(self.facts and self.facts.reasoning),
+            name=self._model,
+        )
+
     async def _prepare(self, request: ModelRequest) -> ModelFailure | None:
         if self._known is None:
             shown = await self._provider.look_up(self._path("/show"), encoded({"model": self._model}))
@@ -88,6 +97,7 @@ class OllamaModel(HttpModel):
         }
         fields: dict[str, Any] = {
             "options": {key: value for key, value in options.items() if value is not None},
+            **self._told(request).fields,
             **extra,
             "model": self._model,
             "stream": True,

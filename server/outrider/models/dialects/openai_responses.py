@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from outrider.models.dialects.answer import OpenCall
-from outrider.models.dialects.complete import completed
+from outrider.models.answer import CallBlock, OpenCall, TextBlock, Verbatim, blocks_of
 from outrider.models.dialects.decoder import Decoder
-from outrider.models.dialects.http_model import Call, HttpModel
-from outrider.models.dialects.kept import CallBlock, TextBlock, Verbatim, blocks_of
-from outrider.models.failures import stream_failure
-from outrider.models.images import data_url
-from outrider.models.payload import (
+from outrider.models.dialects.http_model import Call, HttpModel, completed
+from outrider.models.http.failures import stream_failure
+from outrider.models.http.payload import (
     call_id,
     count,
     encoded,
@@ -29,6 +26,7 @@ from outrider.models.payload import (
     string,
     tool_name,
 )
+from outrider.models.images import data_url
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _LONGEST_ID = 64
@@ -56,6 +54,8 @@ class OpenAiResponsesModel(HttpModel):
             "include": ["reasoning.encrypted_content"] if reasons else None,
             "temperature": request.temperature,
             "max_output_tokens": request.max_tokens,
+            **self._told(request).fields,
+            **self._conversation(request),
             **self._settings.extra_body,
             "model": self._model,
             "stream": True,
@@ -203,7 +203,7 @@ class ResponsesDecoder(Decoder):
             case None if chunk.get("error"):
                 items.append(stream_failure(chunk, source=self._source))
             case _:
-                pass  # beginnings and ends of parts, and what is new
+                pass  # beginnings and ends of parts, plus what is new
 
     def _number(self, chunk: dict[str, Any]) -> int:
         """Which item of the output an event is about; gateways leave out the number."""

@@ -7,12 +7,81 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from outrider.models.routing.latency import Pace
-from outrider.models.routing.profile import Profile
-from outrider.models.routing.score import Demand, cost_of, score
+from outrider.models.routing.profile import Pace, Profile
 from outrider.ports.routing import Candidate, LeftOut, Need, RouteReason, Routing
-from outrider_protocol.settings import TIERS, TOOL_STRENGTHS, Settings, Tier, Tiers
+from outrider_protocol.settings import TIERS, TOOL_STRENGTHS, Price, Settings, Tier, Tiers, TierSettings
 from outrider_protocol.settings import Routing as RoutingSettings
+
+_FOR_COST, _FOR_QUALITY, _FOR_LATENCY = 0.40, 0.50, 0.10
+_QUALITY: Final[dict[Tier | None, float]] = {"frontier": 1.0, "mid": 0.5, "small": 0.0, None: 0.5}
+DEAREST_CENTS: Final = 5.0
+"""A request that costs so much, or more, has nothing left of the part for cost."""
+LONGEST_MS: Final = 5000.0
+"""And one that takes so long to its first token nothing of the part for latency."""
+OUTPUT_TOKENS: Final = 500
+"""Of an answer that nobody knows yet."""
+REASONING_BONUS: Final = 0.10
+_DEMANDING: Final = 0.5
+_MANY_TOKENS: Final = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a request asks for."""
+
+    tokens: int
+    first_turn: bool = False
+    sensitive: bool = False
+    """Whether much depends on it."""
+    strong_tools: bool = False
+    vision: bool = False
+    edge_of_conversation: bool = False
+    """Whether the conversation opens or closes with it."""
+
+    @property
+    def quality(self) -> float:
+        """How good its model should be, from 0 to 1."""
+        return (
+            0.30 * self.first_turn
+            + 0.30 * self.sensitive
+            + 0.15 * self.strong_tools
+            + 0.10 * self.vision
+            + 0.10 * min(1.0, self.tokens / _MANY_TOKENS)
+            + 0.05 * self.edge_of_conversation
+        )
+
+
+def score(
+    demand: Demand,
+    tier: Tier | None,
+    price: Price | None,
+    first_token_ms: float | None,
+    *,
+    reasoning: bool,
+) -> float:
+    """How well a model suits a request: the higher, the better.
+
+    Args:
+        demand: The request.
+        tier: The model's tier.
+        price: What it costs; where that is unknown it counts as the dearest.
+        first_token_ms: How long it keeps one waiting; where that is unknown it counts as half of the longest.
+        reasoning: Whether it thinks before it answers.
+    """
+    cents = DEAREST_CENTS if price is None else 100 * cost_of(price, demand.tokens)
+    waiting = LONGEST_MS / 2 if first_token_ms is None else first_token_ms
+    total = (
+        _FOR_COST * (1 - min(1.0, cents / DEAREST_CENTS))
+        + _FOR_QUALITY * (1 - abs(demand.quality - _QUALITY[tier]))
+        + _FOR_LATENCY * (1 - min(1.0, waiting / LONGEST_MS))
+    )
+    return total + (REASONING_BONUS if reasoning and demand.quality >= _DEMANDING else 0.0)
+
+
+def cost_of(price: Price, tokens: int) -> float:
+    """About what a request of so many tokens costs with its answer."""
+    return (tokens * price.input + OUTPUT_TOKENS * price.output) / 1e6
+
 
 ANSWER_RESERVE: Final = 0.05
 """Share of the context window that is kept for the answer."""
@@ -38,6 +107,11 @@ def wanted_tier(need: Need) -> tuple[Tier, RouteReason]:
     return "mid", "step"
 
 
+def tier_of(tiers: Tiers, tier: Tier) -> TierSettings:
+    """One of the tiers."""
+    return {"small": tiers.small, "mid": tiers.mid, "frontier": tiers.frontier}[tier]
+
+
 def in_order(tiers: Tiers, wanted: Tier, model: str | None) -> list[Listed]:
     """All models, those of the wanted tier first, then those of the better ones, then `model`, then the rest."""
     at = TIERS.index(wanted)
@@ -50,12 +124,12 @@ def in_order(tiers: Tiers, wanted: Tier, model: str | None) -> list[Listed]:
         listed.extend(Listed(one, tier, rank) for one in dict.fromkeys(models) if one not in known)
 
     for tier in better:
-        for entry in getattr(tiers, tier):
+        for entry in tier_of(tiers, tier).models:
             add([entry] if isinstance(entry, str) else entry, tier)
     if model is not None:
         add([model], None)
     for tier in worse:
-        for entry in getattr(tiers, tier):
+        for entry in tier_of(tiers, tier).models:
             add([entry] if isinstance(entry, str) else entry, tier)
     return listed
 
@@ -153,7 +227,6 @@ def _looked_at(
         profile.price,
         pace and pace.first_token_ms,
         reasoning=profile.reasoning,
-        weights=settings.weights,
     )
     return replace(candidate, score=round(value, 4))
 

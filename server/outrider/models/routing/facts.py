@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from outrider.models.payload import count, mapping, string
+from outrider.models.http.payload import count, mapping, string
 from outrider_protocol.settings import EditFormat, Price, ToolFormat, ToolStrength
 
 OLLAMA_WINDOW = 32_768

@@ -7,13 +7,13 @@ Sources: the pages on models and prices of Anthropic, OpenAI and Google; for the
 in the models' repositories.
 """
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
 from outrider.models.routing.facts import Facts
+from outrider.ports.patterns import linear
 from outrider_protocol.settings import Price, ToolFormat
 
 _FORMATS: Final[tuple[tuple[str, ToolFormat], ...]] = (
@@ -23,6 +23,10 @@ _FORMATS: Final[tuple[tuple[str, ToolFormat], ...]] = (
         "bare-json",
     ),  # for all its template says: JSON in a code block, often behind a text
     (r"qwen|qwq|hermes", "hermes"),
+    (r"hunyuan-?a13b|phi-?4-mini|jamba", "json-array"),
+    (r"hunyuan|hy-?[34]", "glm-xml"),
+    (r"seed-?oss", "qwen3-coder-xml"),
+    (r"olmo-?3", "pythonic"),
     (r"llama-?4", "llama4-pythonic"),
     (r"llama-?3", "llama3-json"),
     (r"mistral|mixtral|ministral|codestral|devstral|magistral", "mistral"),
@@ -104,6 +108,26 @@ _MODELS: Final[tuple[tuple[str, str, Facts], ...]] = (
 )
 """Who makes it, how its name begins, and what is known; the first row that fits counts."""
 
+_ANSWER_LIMITS: Final = (
+    ("claude-3-5", 8_192),
+    ("claude-3-7", 32_000),
+    ("claude-3", 4_096),
+    ("claude-2", 4_096),
+    ("claude", 32_000),
+)
+"""Tokens of an answer, by the beginning of the model's name."""
+_OTHER_ANSWER_LIMIT: Final = 8_192
+
+
+_FORMAT_PATTERNS: Final = [
+    (linear(f"family.format.{number}", f"(?:^|[^a-z0-9])(?:{pattern})"), form)
+    for number, (pattern, form) in enumerate(_FORMATS)
+]
+_MODEL_PATTERNS: Final = [
+    (host, linear(f"family.model.{number}", pattern), facts)
+    for number, (host, pattern, facts) in enumerate(_MODELS)
+]
+
 
 @lru_cache(maxsize=256)
 def family_of(model: str, base_url: str) -> Facts:
@@ -113,15 +137,35 @@ def family_of(model: str, base_url: str) -> Facts:
         model: Its name, as its provider writes it.
         base_url: The address of its provider.
     """
-    # The name may hold who made it, a folder or a tag.
-    name = model.lower().rpartition("/")[2]
-    text_format = next(
-        (form for pattern, form in _FORMATS if re.search(rf"(?<![a-z0-9]){pattern}", model.lower())), None
-    )
-    known = next((facts for _, pattern, facts in _MODELS if re.match(pattern, name)), Facts())
-    if _host(base_url) not in {host for host, pattern, _ in _MODELS if re.match(pattern, name)}:
+    name = _bare_name(model)
+    text_format = next((form for pattern, form in _FORMAT_PATTERNS if pattern.search(model.lower())), None)
+    known = next((facts for _, pattern, facts in _MODEL_PATTERNS if pattern.match(name)), Facts())
+    if _host(base_url) not in {host for host, pattern, _ in _MODEL_PATTERNS if pattern.match(name)}:
         known = replace(known, price=None, context_window=None)
     return replace(known, text_format=text_format)
+
+
+def answer_limit(model: str) -> int:
+    """The most tokens of an answer that a request should ask for, where a request must say a number.
+
+    Args:
+        model: Its name, as its provider writes it.
+    """
+    name = _bare_name(model)
+    return next((limit for begin, limit in _ANSWER_LIMITS if name.startswith(begin)), _OTHER_ANSWER_LIMIT)
+
+
+def _bare_name(model: str) -> str:
+    """The name without who made it, a folder or a region, and Claude's versions as Anthropic writes them.
+
+    Gateways write `anthropic/claude-sonnet-4.5`, Bedrock `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, Vertex
+    `claude-sonnet-4-5@20250929`.
+    """
+    name = model.lower().rpartition("/")[2]
+    before, claude, version = name.partition("claude")
+    if not claude or (before and not before.endswith(".")):
+        return name
+    return claude + version.replace(".", "-").replace("@", "-")
 
 
 def _host(base_url: str) -> str:

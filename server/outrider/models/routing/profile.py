@@ -1,6 +1,6 @@
 """What is known of a model, value by value, and where each comes from.
 
-The first that knows a value has it: the person's settings, the server that has the model, a table of families,
+The first that knows a value has it: the user's settings, the server that has the model, a table of families,
 what is safe to believe of any model. Pure: whoever asks a server brings what it told.
 """
 
@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 from outrider.models.routing.facts import OLLAMA_WINDOW, Facts
 from outrider.models.routing.families import family_of
+from outrider.ports.model import Latency
 from outrider_protocol.settings import (
     EditFormat,
     ModelSettings,
@@ -63,7 +64,7 @@ def profile_of(
     Args:
         model: Its name, as its provider writes it.
         provider: Where it is served; None for a script.
-        given: What the person set for it.
+        given: What the user set for it.
         told: What its server told of it.
         learned: The text format it was switched to because it refused tools, or wrote calls that nobody read.
     """
@@ -135,7 +136,7 @@ def _set(provider: ProviderSettings | None, name: str) -> object:
 
 
 def shown(profile: Profile) -> list[tuple[str, str, Source]]:
-    """The profile for a person: name, value and source of each value."""
+    """The profile for a user: name, value and source of each value."""
     return [
         (
             one.name.replace("_", " "),
@@ -160,3 +161,32 @@ def _said(value: object) -> str:
             return f"{value.input:g} in, {value.output:g} out{cached} per million tokens"
         case _:
             return str(value)
+
+
+FIRST = 5
+"""So many requests count the same; from then on the latest counts `WEIGHT`."""
+WEIGHT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a model was so far."""
+
+    requests: int = 0
+    first_token_ms: float = 0.0
+    tokens_per_second: float | None = None
+    """None where every answer was too short to tell."""
+
+    def after(self, latency: Latency) -> "Pace":
+        """The pace with one more request."""
+        share = 1 / (self.requests + 1) if self.requests < FIRST else WEIGHT
+        rate, before = latency.tokens_per_second, self.tokens_per_second
+        return Pace(
+            self.requests + 1,
+            _mean(self.first_token_ms, latency.first_token_ms, share),
+            before if rate is None else rate if before is None else _mean(before, rate, share),
+        )
+
+
+def _mean(before: float, now: float, share: float) -> float:
+    return before + share * (now - before)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from outrider.models.text_tools import FORMATS, Call, Format, tool_of
-from outrider.models.text_tools.literal import listed
+from outrider.models.text_tools.source import listed
 from outrider.ports.model import ReadAnew, TextDelta
 
 

@@ -1,12 +1,29 @@
-"""The tools a model may call, and what the text of an argument is worth by their schemas."""
+"""The tools that a model may call, the shapes of calls as JSON, and the values that texts have by a tool's schema."""
 
-import re
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
-from outrider.models.text_tools import literal
-from outrider.models.text_tools.source import Mismatch
-from outrider.ports.model import ToolSpec
+from outrider.models.text_tools.source import Mismatch, listed, mapping, number, of_text, written
+from outrider.ports.model import ReadAnew, ReasoningDelta, TextDelta, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that a model wrote."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON text."""
+        return json.dumps(self.arguments)
+
+
+Item = TextDelta | ReasoningDelta | ReadAnew | Call
 
 _KINDS = (
     ("string", ("str", "text", "char", "varchar", "enum")),
@@ -17,20 +34,29 @@ _KINDS = (
     ("object", ("obj", "dict", "map")),
     ("null", ("null", "none")),
 )
-_INTEGER = re.compile(r"[-+]?\d{1,300}(?:\.0*)?")
 _COMBINATIONS = ("anyOf", "oneOf", "allOf")
+_KINDS_OF_VALUES = (
+    (bool, "boolean"), (int, "integer"), (float, "number"), (dict, "object"), (list, "array"), (str, "string")
+)  # fmt: skip
 _BOOLEANS = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
 }
 _DEEPEST = 8
 """How far references and combinations in a schema are followed."""
+_LONGEST_INTEGER = 300
+LONGEST_NAME: Final = 256
+_NAMES = ("name", "tool_name", "function_name", "tool", "function")
+_ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "tool_input")
+_OF_A_CALL = {*_NAMES, "id", "type"}
+"""What a call may hold besides its arguments. With more it may be the description of a tool."""
+_LISTS = ("tool_calls", "tool_call")
+_MISSING: Any = object()
+WRAPPERS: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
+"""A call of several tools at once, which OpenAI's models write, and models that learned from them. No provider has it:
+`multi_tool_use.parallel {"tool_uses": [{"recipient_name": "functions.NAME", "parameters": {…}}, …]}`."""
+NAMESPACE: Final = "functions."
+"""What these models write before the name of a tool."""
 
 
 class Tools:
@@ -40,7 +66,7 @@ class Tools:
         """Make it.
 
         Args:
-            tools: The tools; None if nothing is known of them, so that every name may be one.
+            tools: The tools; None if they are not known, so that every name may be one.
         """
         self._any = tools is None
         self._by_name = {tool.name: tool for tool in tools or ()}
@@ -48,15 +74,15 @@ class Tools:
         self._folded = {name.casefold(): name for name in self._by_name}
 
     def knows(self, name: str) -> bool:
-        """Whether it is one of them, or nothing is known of them."""
+        """Whether it is a tool, or may be one because the tools are not known."""
         return self._any or name in self._by_name
 
     def has(self, name: str) -> bool:
-        """Whether it is known to be one of them."""
+        """Whether it is known to be a tool."""
         return name in self._by_name
 
     def named_like(self, name: str) -> str | None:
-        """The tool whose name is `name` but for capitals."""
+        """The tool with this name, upper and lower case aside; None if there is none."""
         return name if self._any else self._folded.get(name.casefold())
 
     def schema(self, name: str) -> Mapping[str, Any]:
@@ -72,12 +98,12 @@ class Tools:
         return self._parameters[name]
 
     def required(self, name: str) -> Sequence[str]:
-        """The parameters it cannot do without."""
+        """The parameters that a call must have."""
         required = self.schema(name).get("required")
-        return [str(one) for one in literal.listed(required) or ()]
+        return [str(one) for one in listed(required) or ()]
 
     def only(self, arguments: Mapping[str, Any]) -> str | None:
-        """The only tool, or the only one that takes `arguments`."""
+        """The only tool, or the only one that takes `arguments`; None if there are none or several."""
         names = list(self._by_name)
         if len(names) > 1:
             names = [name for name in names if self._takes(name, arguments)]
@@ -91,16 +117,16 @@ class Tools:
     def argument(
         self, tool: str, name: str, text: str, *, undeclared: Literal["string", "value"] = "string"
     ) -> Any:
-        """What `text` is worth as the argument `name` of `tool`.
+        """The value of `text` as the argument `name` of `tool`.
 
-        A string stays what it is; where the schema wants something else and `text` is not that, it stays
-        text as well, so that the check of the arguments can say what is wrong.
+        A string stays as it is. Where the schema wants something else and `text` is not that, it stays text as
+        well, so that the validation of the arguments can say what is wrong.
 
         Args:
             tool: The tool.
             name: The argument.
             text: What the model wrote.
-            undeclared: What it is where the schema says nothing: its text, or the value that is written there.
+            undeclared: What it is where the schema says nothing: the text, or the value that the text writes.
 
         Returns:
             A JSON value.
@@ -110,7 +136,7 @@ class Tools:
     def worth(
         self, tool: str, declared: Any, text: str, *, undeclared: Literal["string", "value"] = "string"
     ) -> Any:
-        """What `text` is worth by `declared`, a schema within that of `tool`; see `argument`."""
+        """The value of `text` by `declared`, a schema within that of `tool`; see `argument`."""
         kinds = _kinds(declared, self.schema(tool)) if declared is not None else set[str]()
         if not kinds:
             return text if undeclared == "string" else written(text)
@@ -135,125 +161,94 @@ class Tools:
         return properties.get(key) or _mapping(declared).get("additionalProperties")
 
 
-def written(text: str) -> Any:
-    """The value that `text` is, or `text` itself if it is none."""
-    try:
-        return literal.of_text(text)
-    except Mismatch:
-        return text
-
-
 def _worth(text: str, kinds: set[str]) -> Any:
     bare = text.strip()
     if "string" not in kinds and kinds & {"integer", "number"}:
         bare = bare.strip('\\"')
-    if "null" in kinds and bare.lower() in ("null", "none"):
+    low = bare.lower()
+    if "null" in kinds and low in ("null", "none"):
         return None
-    if "integer" in kinds and _INTEGER.fullmatch(bare):
-        return int(bare.partition(".")[0])
+    whole, _, fraction = bare.partition(".")
+    digits = whole.removeprefix("-").removeprefix("+")
+    if (
+        "integer" in kinds
+        and digits.isdecimal()
+        and len(bare) <= _LONGEST_INTEGER
+        and not fraction.strip("0")
+    ):
+        return int(whole)
     if "number" in kinds:
-        try:
-            found = literal.number(bare)
-        except Mismatch:
-            pass
-        else:
+        with suppress(Mismatch):
+            found = number(bare)
             return int(found) if isinstance(found, float) and found.is_integer() else found
-    if "boolean" in kinds and bare.lower() in _BOOLEANS and ("string" not in kinds or len(bare) > len("yes")):
-        return _BOOLEANS[bare.lower()]
-    if bare[:1] in ("{", "[", "(", '"', "'") and kinds & {"object", "array"}:
+    if "boolean" in kinds and low in _BOOLEANS and ("string" not in kinds or len(bare) > len("yes")):
+        return _BOOLEANS[low]
+    if kinds & {"object", "array"} and bare.startswith(("{", "[", "(", '"', "'")):
         found = written(bare)
-        if isinstance(found, str):
-            found = written(found)
-        if ("object" in kinds and literal.mapping(found) is not None) or (
-            "array" in kinds and literal.listed(found) is not None
-        ):
+        found = written(found) if isinstance(found, str) else found
+        if isinstance(found, str) and '\\"' in bare:
+            # Escaped as if it stood in a string: `[{\"a\": 1}]`.
+            unescaped = written(f'"{bare}"')
+            found = written(unescaped) if isinstance(unescaped, str) else found
+        if (
+            "object" if mapping(found) is not None else "array" if listed(found) is not None else ""
+        ) in kinds:
             return found
     return text
 
 
-def _kinds(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:
-    """The types that `schema` allows, by their names in JSON Schema; none if it does not say."""
-    kinds: set[str] = set()
+def _parts(schema: Any, root: Mapping[str, Any], depth: int = 0) -> list[Mapping[str, Any]]:
+    """A schema, and those that it refers to or combines."""
     fields = _mapping(schema)
     if depth > _DEEPEST or not fields:
-        return kinds
-    named = fields.get("type")
-    for name in literal.listed(named) or [named]:
-        if isinstance(name, str):
-            kinds.add(_kind(name))
+        return []
+    inner = [part for name in _COMBINATIONS for part in listed(fields.get(name)) or ()]
     reference = fields.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
-        kinds |= _kinds(_target(reference, root), root, depth + 1)
-    for combination in _COMBINATIONS:
-        for option in literal.listed(fields.get(combination)) or ():
-            kinds |= _kinds(option, root, depth + 1)
-    if not kinds:
-        kinds |= {_kind_of(one) for one in _values(fields)}
-        if "properties" in fields:
-            kinds.add("object")
-        if "items" in fields:
-            kinds.add("array")
+        target: Any = root
+        for step in reference[2:].split("/"):
+            target = _mapping(target).get(step.replace("~1", "/").replace("~0", "~"))
+        inner.append(target)
+    return [fields, *(found for part in inner for found in _parts(part, root, depth + 1))]
+
+
+def _kinds(schema: Any, root: Mapping[str, Any]) -> set[str]:
+    """The types that `schema` allows, by their names in JSON Schema; none if it does not say."""
+    kinds: set[str] = set()
+    for fields in _parts(schema, root):
+        types = [name for name in listed(fields.get("type")) or [fields.get("type")] if isinstance(name, str)]
+        kinds |= {_kind(name) for name in types}
+        if not types:
+            kinds |= {
+                next((kind for cls, kind in _KINDS_OF_VALUES if isinstance(one, cls)), "null")
+                for one in _values(fields)
+            }
+            kinds |= {kind for key, kind in (("properties", "object"), ("items", "array")) if key in fields}
     return kinds
 
 
-def _properties(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
-    """The properties of an object, also those that stand behind a reference or in a combination."""
-    fields = _mapping(schema)
-    if depth > _DEEPEST or not fields:
-        return _mapping(None)
+def _properties(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The properties of an object; one that several parts of the schema describe may be any of these."""
     found: dict[str, list[Any]] = {}
-    parts: list[Any] = [part for name in _COMBINATIONS for part in literal.listed(fields.get(name)) or ()]
-    reference = fields.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/"):
-        parts.append(_target(reference, root))
-    if not parts:
-        return _mapping(fields.get("properties"))
-    for properties in (
-        _mapping(fields.get("properties")),
-        *(_properties(part, root, depth + 1) for part in parts),
-    ):
-        for name, one in properties.items():
+    for fields in _parts(schema, root):
+        for name, one in _mapping(fields.get("properties")).items():
             found.setdefault(name, []).append(one)
     return {name: ones[0] if len(ones) == 1 else {"anyOf": ones} for name, ones in found.items()}
-
-
-def _target(reference: str, root: Mapping[str, Any]) -> Any:
-    """What a reference within the schema means."""
-    target: Any = root
-    for step in reference[2:].split("/"):
-        target = _mapping(target).get(step.replace("~1", "/").replace("~0", "~"))
-    return target
 
 
 def _values(schema: Any) -> list[Any]:
     """The values that a schema names."""
     fields = _mapping(schema)
-    return [*(literal.listed(fields.get("enum")) or ()), *([fields["const"]] if "const" in fields else ())]
+    return [*(listed(fields.get("enum")) or ()), *([fields["const"]] if "const" in fields else ())]
 
 
 def _kind(name: str) -> str:
     folded = name.lower()
-    for kind, beginnings in _KINDS:
-        if folded == kind or folded.startswith(beginnings):
-            return kind
-    return "string"
-
-
-def _kind_of(one: Any) -> str:
-    for kind, types in (
-        ("boolean", bool),
-        ("integer", int),
-        ("number", float),
-        ("object", dict),
-        ("array", list),
-    ):
-        if isinstance(one, types):
-            return kind
-    return "null" if one is None else "string"
+    return next((kind for kind, beginnings in _KINDS if folded.startswith((kind, *beginnings))), "string")
 
 
 def _mapping(found: Any) -> Mapping[str, Any]:
-    return literal.mapping(found) or {}
+    return mapping(found) or {}
 
 
 def tool_of(definition: Any) -> ToolSpec | None:
@@ -274,3 +269,120 @@ def tool_of(definition: Any) -> ToolSpec | None:
     keys = ("parameters", "schema", "input_schema", "inputSchema")
     schema = next((_mapping(fields[key]) for key in keys if fields.get(key)), _mapping(None))
     return ToolSpec(name, str(fields.get("description") or ""), schema)
+
+
+def without_namespace(name: str, tools: Tools) -> str:
+    """The name of a tool that is written with its namespace; any other name as it is."""
+    bare = name.removeprefix(NAMESPACE)
+    return bare if bare != name and not tools.has(name) and tools.knows(bare) else name
+
+
+def several(
+    name: str, arguments: Mapping[str, Any], tools: Tools
+) -> list[tuple[str, Mapping[str, Any]]] | None:
+    """The calls that a call of `WRAPPERS` stands for.
+
+    Args:
+        name: The name of the call.
+        arguments: Its arguments.
+        tools: What may be called. A tool that really has this name is what is meant.
+
+    Returns:
+        Names and arguments; None if it is no such wrapper, or something in it is no call of a tool.
+    """
+    if name.removeprefix(NAMESPACE) not in WRAPPERS or tools.has(name):
+        return None
+    calls: list[tuple[str, Mapping[str, Any]]] = []
+    for use in listed(arguments.get("tool_uses")) or ():
+        fields = _mapping(use)
+        recipient, given = fields.get("recipient_name"), mapping(fields.get("parameters") or {})
+        if not isinstance(recipient, str) or given is None:
+            return None
+        called = without_namespace(recipient.strip(), tools)
+        if not called or not tools.knows(called):
+            return None
+        calls.append((called, given))
+    return calls or None
+
+
+def named(name: str, arguments: Any, tools: Tools, *, known: bool = False) -> Call:
+    """A call.
+
+    Args:
+        name: The tool, with or without its namespace.
+        arguments: Its arguments; None if they cannot be read.
+        tools: What may be called.
+        known: Whether it must be a known tool.
+
+    Raises:
+        Mismatch: If it is no call.
+    """
+    name = without_namespace(name.strip(), tools)
+    if arguments is None or not name or len(name) > LONGEST_NAME or "\n" in name:
+        raise Mismatch
+    if known and not tools.knows(name) and several(name, arguments, tools) is None:
+        raise Mismatch
+    return Call(name, arguments)
+
+
+def arguments_of(found: Any) -> Mapping[str, Any] | None:
+    """The arguments that a JSON value is: an object, one that is written in a string, or nothing; None if neither."""
+    if isinstance(found, str) and found.strip():
+        try:
+            return mapping(of_text(found))
+        except Mismatch:
+            return None
+    return {} if found is None or isinstance(found, str) else mapping(found)
+
+
+def calls_in(found: Any, tools: Tools, *, known: bool = False, bare: bool = False) -> list[Item]:
+    """The calls in a JSON value: one, a list of them, or an object around such a list; what is no call is text.
+
+    Args:
+        found: The value.
+        tools: What may be called.
+        known: Whether only known tools count.
+        bare: Whether the arguments may be missing if a tool needs none; in a list they always may.
+
+    Raises:
+        Mismatch: If there is no call in it.
+    """
+    around = _mapping(found)
+    inner = next((around[key] for key in _LISTS if key in around), found)
+    many = listed(inner)
+    items: list[Item] = []
+    for one in [inner] if many is None else many:
+        try:
+            items.append(_call_of(one, tools, known=known, bare=bare or many is not None))
+        except Mismatch:
+            items.append(TextDelta(json.dumps(one, ensure_ascii=False) + "\n"))
+    return with_a_call(items)
+
+
+def with_a_call(items: list[Item]) -> list[Item]:
+    """The items.
+
+    Raises:
+        Mismatch: If there is no call among them.
+    """
+    if not any(isinstance(item, Call) for item in items):
+        raise Mismatch
+    return items
+
+
+def _call_of(found: Any, tools: Tools, *, known: bool, bare: bool) -> Call:
+    fields = _mapping(found)
+    inner = mapping(fields.get("function"))
+    if inner is not None:
+        return _call_of(inner, tools, known=known, bare=bare)
+    name = next((fields[key] for key in _NAMES if isinstance(fields.get(key), str)), "").strip()
+    given = next((fields[key] for key in _ARGUMENTS if key in fields), _MISSING)
+    if given is _MISSING:
+        may_be = tools.has(name) or (tools.knows(name) and fields.keys() <= _OF_A_CALL)
+        if not bare or not may_be or tools.required(name):
+            raise Mismatch
+        given = None
+    arguments = arguments_of(given)
+    if arguments and arguments.get("type") == "object" and isinstance(arguments.get("properties"), Mapping):
+        raise Mismatch  # the description of a tool, with the schema of its arguments
+    return named(name, arguments, tools, known=known)

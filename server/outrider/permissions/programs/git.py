@@ -1,138 +1,177 @@
-"""What git only reads: some sub-commands, with options that neither write, nor run anything, nor reach another machine."""
+"""What git only reads with: its sub-commands, and the words with which they do more, or show an object by its id alone.
+
+What the settings, hooks and the index of a repository have git do is not looked at: a read-only sandbox holds it.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
-from typing import Final, Literal
+from itertools import takewhile
+from typing import Final
 
-from outrider.permissions.programs.options import Options, Reads, names, read_options
 from outrider.permissions.shell.model import Program, Word
+from outrider.ports.patterns import linear
 
-_DIFF: Final = names(
-    "patch no-patch unified raw patch-with-raw patience minimal histogram diff-algorithm stat numstat shortstat dirstat cumulative summary "
-    "patch-with-stat name-only name-status color no-color color-words word-diff word-diff-regex no-renames check full-index binary "
-    "abbrev find-renames find-copies diff-filter pickaxe-all pickaxe-regex relative text ignore-all-space ignore-space-change "
-    "ignore-space-at-eol ignore-blank-lines function-context exit-code quiet no-ext-diff no-textconv cached staged merge-base "
-    "src-prefix dst-prefix no-prefix compact-summary ignore-cr-at-eol submodule color-moved color-moved-ws no-color-moved "
-    "ignore-submodules inter-hunk-context break-rewrites"
+_READS: Final = frozenset(
+    [
+        "status",
+        "log",
+        "show",
+        "diff",
+        "shortlog",
+        "blame",
+        "annotate",
+        "grep",
+        "ls-files",
+        "ls-tree",
+        "rev-parse",
+        "rev-list",
+        "describe",
+        "merge-base",
+        "name-rev",
+        "cat-file",
+        "for-each-ref",
+        "show-ref",
+        "count-objects",
+        "check-ignore",
+        "check-attr",
+        "cherry",
+        "show-branch",
+        "version",
+        "whatchanged",
+        "diff-tree",
+        "diff-index",
+    ]
 )
-_LOG: Final = _DIFF | names(
-    "oneline pretty format abbrev-commit no-abbrev-commit graph decorate no-decorate all branches tags remotes max-count skip since after "
-    "until before author committer grep invert-grep all-match regexp-ignore-case extended-regexp fixed-strings perl-regexp merges "
-    "no-merges first-parent follow reverse date date-order topo-order author-date-order left-right cherry cherry-pick boundary "
-    "simplify-by-decoration full-history ancestry-path walk-reflogs source no-notes left-only right-only name-status numstat stat "
-    "cc no-walk"
+"""Sub-commands that read whatever their operands are."""
+_VERBS: Final[Mapping[str, frozenset[str]]] = {
+    "stash": frozenset({"list", "show"}),
+    "worktree": frozenset({"list"}),
+    "bisect": frozenset({"log"}),
+    "submodule": frozenset({"status"}),
+    "notes": frozenset({"list", "show"}),
+    "remote": frozenset({"get-url"}),
+}
+"""Sub-commands that read with a word behind them."""
+_LISTS: Final = frozenset({"branch", "tag", "remote", "config", "symbolic-ref", "reflog"})
+"""Sub-commands that show something with some words, and change it with others."""
+_MORE: Final = ("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters", "--batch", "--batch-check",
+                "--batch-command", "--contents", "--show-signature", "--interactive", "--upload-pack", "--exec")  # fmt: skip
+"""Options that write or run something, or read what another program names; they may be cut short."""
+_LISTING: Final = linear(
+    "git.listing",
+    r"-[li]+|-n[0-9]*|--(?:all|remotes|verbose|list|show-current|contains|merged|no-merged|no-contains|points-at|sort|format|color|no-color|"
+    r"column|no-column|ignore-case)(?s:=.*)?",
 )
-_DIFF_VALUED: Final = names("diff-filter word-diff-regex src-prefix dst-prefix diff-algorithm")
-_LOG_VALUED: Final = _DIFF_VALUED | names(
-    "max-count skip since after until before author committer grep date"
+_OF_BRANCHES: Final = linear("git.branches", r"-[arlvi]+")
+"""Of `git branch` alone: with `git tag`, -a makes a tag."""
+_TAKES_PATTERN: Final = frozenset(
+    {
+        "-l",
+        "--list",
+        "--contains",
+        "--no-contains",
+        "--merged",
+        "--no-merged",
+        "--points-at",
+        "--sort",
+        "--format",
+    }
 )
-
-_SUB: Final[Mapping[str, Options]] = {
-    "status": Options("sbvz", "", names("short branch porcelain long untracked-files ignored ignore-submodules column no-column "
-                      "ahead-behind no-ahead-behind renames no-renames find-renames show-stash verbose null"), optional="u"),
-    "log": Options("pusczwbiEFPgqm", "nSGL", _LOG, _LOG_VALUED, numbers=True, optional="UMB"),
-    "show": Options("psczwbq", "nSG", _LOG, _LOG_VALUED, numbers=True, optional="UMB"),
-    "diff": Options("pszwbRaWqD", "SG", _DIFF | names("base ours theirs"), _DIFF_VALUED, optional="UMCB"),
-    "shortlog": Options("sne", "", names("summary numbered email all since until no-merges"), names("since until")),
-    "blame": Options("bcfeklnpstw", "L", names("porcelain line-porcelain incremental root show-stats date show-name show-number "
-                     "show-email abbrev"), names("date"), optional="MC"),
-    "grep": Options("acEFGhHiIlLnopPqvwW", "ABCefm", names("cached text ignore-case word-regexp invert-match full-name "
-                    "extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only "
-                    "files-without-match count break heading show-function function-context context after-context before-context "
-                    "all-match quiet max-depth color no-color only-matching threads and or not"), names("context after-context before-context max-depth threads"),
-                    patterns=names("-e -f"), paths=names("-f"), operands="pattern"),
-    "ls-files": Options("cdikmostuvz", "x", names("cached deleted modified others ignored stage unmerged killed exclude "
-                        "exclude-standard error-unmatch full-name abbrev eol deduplicate"), names("exclude")),
-    "ls-tree": Options("drtlz", "", names("long name-only name-status object-only full-name full-tree abbrev format"), names("format")),
-    "rev-parse": Options("q", "", names("abbrev-ref short verify show-toplevel show-prefix show-cdup git-dir git-common-dir is-inside-work-tree "
-                         "is-bare-repository is-inside-git-dir symbolic symbolic-full-name all branches tags remotes head quiet absolute-git-dir")),
-    "rev-list": Options("", "n", _LOG | names("count objects"), _LOG_VALUED, numbers=True),
-    "describe": Options("", "", names("all tags contains abbrev always long match exact-match first-parent candidates dirty broken"), names("match candidates")),
-    "merge-base": Options("a", "", names("all octopus independent is-ancestor fork-point")),
-    "name-rev": Options("", "", names("tags name-only all always")),
-    "cat-file": Options("tsep", "", names("batch-check")),
-    "for-each-ref": Options("", "", names("format sort count points-at contains merged no-merged"), names("format sort count")),
-    "show-ref": Options("dqs", "", names("head heads tags dereference hash verify quiet abbrev exists")),
-    "count-objects": Options("vH", "", names("verbose human-readable"), operands="none"),
-    "check-ignore": Options("qvnz", "", names("quiet verbose non-matching no-index")),
-    "check-attr": Options("a", "", names("all cached")), "cherry": Options("v", "", names("abbrev")),
-    "show-branch": Options("ar", "", names("all remotes current sha1-name no-name topics list topo-order date-order sparse")),
-    "symbolic-ref": Options("q", "", names("quiet short no-recurse"), most=1),
-    "version": Options("", "", names("build-options"), operands="none"),
-    "whatchanged": Options("p", "n", _LOG, _LOG_VALUED, numbers=True),
-    "diff-tree": Options("prsz", "", _DIFF | names("root no-commit-id"), _DIFF_VALUED),
-    "diff-index": Options("prsz", "", _DIFF, _DIFF_VALUED),
-    # Behind an option it may still take a word for what it is to do, and then no word is a value.
-    "reflog": Options("p", "", _LOG, numbers=True, optional="n", operands="none"),
-}  # fmt: skip
-
-_LISTS: Final[Mapping[str, Options]] = {
-    "branch": Options("arvl", "", names("all remotes verbose list show-current contains merged no-merged points-at sort format color "
-                      "no-color column no-column ignore-case"), names("contains merged no-merged points-at sort format"), operands="none"),
-    "tag": Options("ln", "", names("list contains merged no-merged points-at sort format column ignore-case"),
-                   names("contains merged no-merged points-at sort format"), operands="none"),
-    "remote": Options("v", "", names("verbose"), operands="none"),
-}  # fmt: skip
-"""Sub-commands that list where they are given no name, and make something where they are."""
-
-_VERBS: Final = {
-    "stash": {"list": Options("p", "", _LOG, _LOG_VALUED), "show": Options("pu", "", _DIFF, _DIFF_VALUED)},
-    "worktree": {"list": Options("vz", "", names("porcelain verbose"), operands="none")},
-    "remote": {"get-url": Options("", "", names("all push"), operands="texts")},
-    "bisect": {"log": Options(operands="none")},
-    "reflog": {"show": Options("", "n", _LOG, _LOG_VALUED, numbers=True)},
-    "submodule": {"status": Options("", "", names("cached recursive"))},
-    "notes": {"list": Options(), "show": Options()},
-}  # fmt: skip
-
-_CONFIG: Final = Options("lz", "", names("get get-all get-regexp list global local system worktree show-origin show-scope name-only null includes no-includes "
-                         "type bool int path all"), operands="texts")  # fmt: skip
-_CONFIG_SHOWS: Final = names("--get --get-all --get-regexp --list -l")
+_CONFIG: Final = linear(
+    "git.config",
+    r"-l|-z|--(?:get|get-all|get-regexp|list|global|local|system|worktree|show-origin|show-scope|name-only|null|includes|no-includes|type=[a-z]+|bool|int|path|all)",
+)
+_CONFIG_SHOWS: Final = frozenset({"--get", "--get-all", "--get-regexp", "--list", "-l"})
 _SETTING: Final = re.compile(r"[A-Za-z][\w-]*(?:\..*)?\.[A-Za-z][A-Za-z0-9-]*", re.DOTALL)
-_MAY_LACK: Final = names("--merged --no-merged --contains --points-at")
-"""Options of lists that mean the last commit where nothing follows."""
+_FORMAT: Final = linear("git.format", r"%G|%\(\*?(?:raw|signature)")
+"""What in a format runs a program that looks at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
+_OWN_OPTIONS: Final = frozenset({"--no-pager", "--no-optional-locks", "--literal-pathspecs"})
+
+_TEXTS: Final = frozenset(
+    [
+        "log",
+        "show",
+        "diff",
+        "whatchanged",
+        "stash",
+        "reflog",
+        "grep",
+        "diff-tree",
+        "diff-index",
+        "cat-file",
+        "status",
+        "notes",
+        "rev-list",
+        "blame",
+        "annotate",
+    ]
+)
+"""Sub-commands that may show texts of files."""
+_BY_ID: Final = frozenset({"show", "diff", "grep", "cat-file", "diff-tree", "diff-index"})
+"""Those that take any object where a commit is expected: the text of a file by its id, a folder by a path within a commit."""
+_FORCES_TEXT: Final = ("--text", "--binary")
+_SAME_COMMIT: Final = linear("git.commit", r"\^?(?:HEAD|ORIG_HEAD|@)(?:[~^][0-9]*|@\{[^}]*\})*|[0-9]{1,3}|")
+"""Words that name a commit, whatever a repository holds."""
+_A_COMMIT: Final = linear("git.merge-base", r'"?\$\(git merge-base [A-Za-z0-9._/~^@ -]+\)"?')
+"""What is filled in with a commit."""
+_BETWEEN: Final = re.compile(r"\.\.\.?(?!/)")
+"""Between two revisions (gitrevisions(7))."""
 
 
-def _config(arguments: Sequence[Word]) -> Reads | str:
-    """`git config` that shows: an option says so, or its first word; or there is but the name of a setting."""
+def git_does_more(arguments: Sequence[Word]) -> str | None:
+    """Why git is not known to only read with these arguments, None where it is."""
     rest = list(arguments)
-    reads = read_options(_CONFIG, rest)
-    if isinstance(reads, str):
-        return reads
-    shows = any(word.text in _CONFIG_SHOWS for word in rest)
-    operands = [word for word in rest if not (word.text or "").startswith("-")]
-    if not shows and operands and operands[0].text in {"get", "list"}:
-        return reads
-    if shows or (len(operands) == 1 and _SETTING.fullmatch(operands[0].text or "")):
-        return reads
-    return "git config is not known to only read"
+    while rest and rest[0].text in _OWN_OPTIONS:
+        rest.pop(0)
+    if not rest or rest[0].text is None:
+        return "what git does is not known"
+    name, rest = rest[0].text, rest[1:]
+    texts = [word.prefix if word.text is None else word.text for word in rest]
+    for before, word, text in zip(["", *texts], rest, texts, strict=False):
+        if _is_more(name, text):
+            return f"{word.source} is not known to only read"
+        is_format = word.source.startswith("--format") or before == "--format"
+        if word.text is None and is_format:
+            return "its format is known only at run time, and may show an object as it is"
+        if _FORMAT.search(word.source if word.text is None else text) or (
+            name in _LISTS and "%" in text and word.text is None
+        ):
+            return "its format runs a program that checks signatures, or shows an object as it is"
+    verb = texts[0] if texts else ""
+    if verb in _VERBS.get(name, ()):
+        return None
+    if name in _LISTS:
+        return None if _lists(name, texts) else f"git {name} is not known to only read with these words"
+    return None if name in _READS else f"git {name} is not known to only read"
 
 
-_PATCHES: Final = names("log whatchanged reflog stash diff-tree diff-index show diff")
-_COMMITS_ALONE: Final = names(
-    "log show whatchanged shortlog rev-parse rev-list ls-tree cat-file for-each-ref show-ref merge-base name-rev branch tag remote "
-    "config reflog version notes count-objects worktree diff-tree cherry show-branch symbolic-ref bisect"
-)
-_SHOWS_ONE: Final = frozenset(
-    f"-{one}" if len(one) == 1 else f"--{one}"
-    for one in names(
-        "p s patch no-patch stat numstat shortstat summary name-only name-status oneline format pretty color no-color raw quiet unified "
-        "abbrev-commit decorate no-decorate date no-renames word-diff color-words no-ext-diff no-textconv"
-    )
-) | {"--no-pager"}
-_PATCHED: Final = names("show diff")
-_CHECKS: Final = re.compile(r"%G|%\(\*?(?:raw|signature)")
-"""What in a format has a program look at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
-_SUBMODULES: Final = frozenset({"--submodule=short", "--submodule=log"})
-"""Those that show texts where no option says otherwise."""
-_WITH_TEXT: Final = names(
-    "patch unified patch-with-raw patch-with-stat word-diff word-diff-regex color-words function-context check binary cc"
-)
-_WITHOUT_TEXT: Final = names(
-    "stat numstat shortstat dirstat summary compact-summary name-only name-status raw quiet no-patch"
-)
+def _is_more(name: str, text: str) -> bool:
+    key = text.partition("=")[0]
+    if text.startswith("--"):
+        return len(key) > 3 and any(one.startswith(key) for one in _MORE)
+    return name == "grep" and text.startswith("-") and "O" in text
+
+
+def _lists(name: str, texts: Sequence[str]) -> bool:
+    operands = [text for text in texts if not text.startswith("-")]
+    options = [text for text in texts if text.startswith("-")]
+    match name:
+        case "reflog":
+            return not {"expire", "delete", "drop", "write", "exists"} & set(texts)
+        case "symbolic-ref":
+            return len(operands) <= 1 and set(options) <= {"-q", "--quiet", "--short", "--no-recurse"}
+        case "remote":
+            return not operands and set(options) <= {"-v", "--verbose"}
+        case "config":
+            if not all(_CONFIG.fullmatch(one) for one in options):
+                return False
+            shows = not _CONFIG_SHOWS.isdisjoint(options) or operands[:1] in (["get"], ["list"])
+            return shows or (len(operands) == 1 and _SETTING.fullmatch(operands[0]) is not None)
+        case _:
+            patterns = any(option.partition("=")[0] in _TAKES_PATTERN for option in options)
+            if name == "branch":
+                options = [option for option in options if _OF_BRANCHES.fullmatch(option) is None]
+            return (patterns or not operands) and all(_LISTING.fullmatch(option) for option in options)
 
 
 def mostly_reads(words: Sequence[str | None]) -> int | None:
@@ -140,7 +179,7 @@ def mostly_reads(words: Sequence[str | None]) -> int | None:
     name, verb = [*words[:2], None, None][:2]
     if name in _VERBS and verb in _VERBS[name]:
         return 2
-    return 1 if name in _SUB or name in _LISTS or name == "config" else None
+    return 1 if name in _READS or name in _LISTS else None
 
 
 def without_folders(program: Program) -> tuple[Program, tuple[Word, ...]]:
@@ -154,101 +193,49 @@ def without_folders(program: Program) -> tuple[Program, tuple[Word, ...]]:
     return (program._replace(argv=tuple(argv)), tuple(folders)) if folders else (program, ())
 
 
-def git_reads(arguments: Sequence[Word]) -> Reads | str:
-    """Where git reads with these arguments; a text says why it is not known to only read."""
-    reads = _where(arguments)
-    if isinstance(reads, str) or not _shows_texts(arguments):
-        return reads
-    return reads._replace(tracked=True, past=_shows_past(arguments))
+def as_they_were(text: str) -> list[str]:
+    """The paths in a word that names files as they were, by a revision and a colon; two where it names what lies between."""
+    return [path for one in _BETWEEN.split(text) for _, colon, path in [one.partition(":")] if colon]
 
 
-def looks_at_files(arguments: Sequence[Word]) -> bool:
-    """Whether git may look what became of the files that it tracks, and so into repositories among them."""
-    texts = [word.text or "" for word in arguments]
-    if any(text.startswith("--submodule") for text in texts):
-        return True  # it asks a repository among them for its commits
-    return next((text for text in texts if not text.startswith("-")), "") not in _COMMITS_ALONE
+def shows_texts(program: Program) -> bool:
+    """Whether git may show texts of the files that a repository holds."""
+    return program.name == "git" and _sub_command(program) in _TEXTS
 
 
-def compares_few(arguments: Sequence[Word]) -> Literal["named", "named and before"] | None:
-    """Of which commits alone git shows texts: those named, or the last one; or those right before them as well.
-
-    None where it may be others. The arguments are known to only read.
-    """
-    texts = [word.text or "" for word in arguments]
-    name = next((text for text in texts if not text.startswith("-")), "")
-    options = texts[: texts.index("--")] if "--" in texts else texts
-    if name == "diff":
-        return None if "--merge-base" in options else "named"
-    keys = {text.partition("=")[0] for text in options if text.startswith("-")}
-    # A number, or a name for many of them, has it go on to others.
-    is_one = name == "show" and keys <= _SHOWS_ONE and not any(".." in text for text in options)
-    return "named and before" if is_one else None
-
-
-def _shows_past(arguments: Sequence[Word]) -> bool:
-    """Whether git shows texts of commits though none is named."""
-    texts = [word.text or "" for word in arguments]
-    name = next((text for text in texts if not text.startswith("-")), "")
-    if name == "diff":
-        return not {"--cached", "--staged", "--merge-base"}.isdisjoint(texts)
-    return name not in {"grep", "blame"}
+def why_any_text(program: Program) -> str | None:
+    """Why git may show the text of any file, by an option or a word that is not known; None where it may not."""
+    name = _sub_command(program)
+    if program.name != "git" or name not in _TEXTS:
+        return None
+    for word in takewhile(lambda word: word.text != "--", program.argv[1:]):
+        key = (word.text or word.prefix).partition("=")[0]
+        is_cut = len(key) > 3 and any(one.startswith(key) for one in _FORCES_TEXT)
+        is_letters = key.startswith("-") and not key.startswith(("--", "-S", "-G", "-L")) and name != "status"
+        if is_cut or (is_letters and "a" in key):
+            return f"{word.source} makes git show every file as text"
+        unsure = word.text is None and _A_COMMIT.fullmatch(word.source) is None
+        if unsure and (name in _BY_ID or word.may_be_option or not word.is_one):
+            return f"{word.source} is known only at run time, and may make git show the text of any file"
+    return None
 
 
-def _shows_texts(arguments: Sequence[Word]) -> bool:
-    """Whether git may show texts of what it tracks, with arguments that are known to only read."""
-    texts = [word.text for word in arguments if word.text is not None]
-    name = next((text for text in texts if not text.startswith("-")), "")
-    options = texts[: texts.index("--")] if "--" in texts else texts
-    long = {text[2:].partition("=")[0] for text in options if text.startswith("--")}
-    short = {
-        letter for text in options if text[:1] == "-" and text[1:2] not in {"-", ""} for letter in text[1:]
-    }
-    if name == "status":
-        return "verbose" in long or "v" in short
-    if name == "cat-file":
-        return "p" in short or not (short or long)
-    if name not in _PATCHES:
-        return name in {"grep", "blame"}
-    if long & _WITH_TEXT or short & set("puUWcmL"):
-        return True
-    return name in _PATCHED and not (long & _WITHOUT_TEXT or short & set("sq"))
+def named_objects(program: Program) -> list[str]:
+    """The words of a program that may name an object that is no commit, and so the text of any file."""
+    if program.name != "git" or (name := _sub_command(program)) not in _BY_ID:
+        return []
+    texts = [word.text or "" for word in program.argv[1:]]
+    texts = texts[: texts.index("--")] if "--" in texts else texts
+    found = list[str]()
+    for text in texts[texts.index(name) + 1 :]:
+        for one in _BETWEEN.split(text.lstrip("^")):
+            # A file of a commit by its path is not another one: its path is what counts. Compared or searched, it may be a folder.
+            is_path = ":" in one and name in {"show", "cat-file"}
+            if not one.startswith("-") and not is_path and _SAME_COMMIT.fullmatch(one) is None:
+                found.append(one)
+    return found
 
 
-def _where(arguments: Sequence[Word]) -> Reads | str:
-    rest = list(arguments)
-    if other := next(
-        (
-            text
-            for word in rest
-            if (text := word.text or "").startswith("--submodule=") and text not in _SUBMODULES
-        ),
-        None,
-    ):
-        return f"{other} shows what another repository holds"
-    if any(
-        _CHECKS.search(word.source if word.text is None else word.text)
-        or (word.text is None and (before.text == "--format" or word.source.startswith("--format")))
-        for before, word in pairwise((Word("", ""), *rest))
-    ):
-        return "its format has another program look at signatures, or shows an object as it is"
-    while rest and rest[0].text in {"--no-pager", "--no-optional-locks", "--literal-pathspecs"}:
-        rest.pop(0)
-    if not rest or rest[0].text is None:
-        return "what git does is not known"
-    name, rest = rest[0].text, rest[1:]
-    if name == "config":
-        return _config(rest)
-    if verbs := _VERBS.get(name):
-        verb = rest[0].text if rest else None
-        if verb in verbs:
-            return read_options(verbs[verb], rest[1:])
-    if options := _SUB.get(name) or _LISTS.get(name):
-        texts = [word.text for word in rest]
-        texts = texts[: texts.index("--")] if "--" in texts else texts
-        if name in _LISTS and not {"-l", "--list"}.isdisjoint(texts) and name != "remote":
-            options = replace(options, operands="texts")  # with a list they are patterns
-        if name in _LISTS and texts and texts[-1] in _MAY_LACK:
-            rest.append(Word("HEAD", "HEAD"))
-        return read_options(options, rest)
-    return f"git {name} is not known to only read"
+def _sub_command(program: Program) -> str:
+    texts = [word.text or "" for word in program.argv[1:]]
+    return next((text for text in texts if not text.startswith("-")), "")

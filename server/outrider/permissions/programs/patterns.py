@@ -7,11 +7,114 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Final
 
-from outrider.permissions.programs.beyond import beyond
-from outrider.permissions.programs.git import mostly_reads
-from outrider.permissions.programs.readers import only_reads
+from outrider.permissions.programs.git import mostly_reads as git_mostly_reads
+from outrider.permissions.programs.readers import does_more, mostly_reads, names
 from outrider.permissions.shell.model import Program, Word
 from outrider.permissions.shell.through import SHELLS, runs_others
+from outrider.ports.patterns import SPACE, WORD, linear
+from outrider.ports.patterns import Pattern as RegularExpression
+
+_OLD_OPTIONS: Final = linear("beyond.old-options", "[a-zA-Z]*[IF][a-zA-Z]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Beyond:
+    """The options of a program that do so."""
+
+    long: frozenset[str] = frozenset()
+    """Long ones, without the dashes. Most programs take them cut short, so what they begin with counts too."""
+    short: str = ""
+    """Letters; others may stand before them."""
+    harmless: frozenset[str] = frozenset()
+    """Long options of its own with which one of those begins."""
+    other: RegularExpression | None = None
+    """Words in other ways of writing."""
+    is_exact: bool = False
+    """Whether it takes no option cut short, and long ones behind one dash as well."""
+
+
+_NODE: Final = _Beyond(names("script-shell node-options prefix userconfig globalconfig shell dir"), "C")
+_COMPILER: Final = _Beyond(
+    other=linear(
+        "beyond.compiler",
+        r"-wrapper|--?specs|-fplugin|-Xclang|-Xlinker|-B|-fuse-ld|--ld-path|-Wl,.*plugin|@|--config",
+    )
+)
+_TAR: Final = _Beyond(
+    names(
+        "to-command checkpoint-action use-compress-program rsh-command info-script new-volume-script rmt-command"
+    ),
+    "IF",
+    names("checkpoint"),
+)
+_BEYOND: Final[Mapping[str, _Beyond]] = {
+    name: beyond
+    for programs, beyond in {
+        "tar gtar bsdtar": _TAR,
+        "rsync": _Beyond(names("rsh rsync-path"), "e"),
+        "zip": _Beyond(names("unzip-command"), other=linear("beyond.zip", rf"-[{WORD}]*TT")),
+        "man": _Beyond(names("pager html config-file"), "PHC"),
+        "wget": _Beyond(names("use-askpass execute config"), "e"),
+        "scp sftp": _Beyond(short="SoFD"),
+        "ssh": _Beyond(short="oFI"),
+        "make gmake": _Beyond(
+            names("eval file makefile directory include-dir"),
+            "fCIE",
+            other=linear("beyond.make", rf"(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|MAKEFILES)[{SPACE}]*[:+?]*="),
+        ),
+        "git-fetch git-pull git-push git-ls-remote git-archive": _Beyond(
+            names("exec upload-pack receive-pack")
+        ),
+        "git-rebase git-difftool": _Beyond(
+            names("exec extcmd"), other=linear("beyond.git", r"-[dfikmnpqvy]*x")
+        ),
+        "git-grep": _Beyond(names("open-files-in-pager"), "O"),
+        "git-clone": _Beyond(names("upload-pack config template"), "cu"),
+        "git-send-email": _Beyond(names("sendmail-cmd smtp-server to-cmd cc-cmd header-cmd")),
+        "npm pnpm yarn npx": _NODE,
+        "cargo": _Beyond(names("config manifest-path"), "CZ", is_exact=True),
+        "go": _Beyond(names("toolexec exec vettool C modfile overlay"), is_exact=True),
+        "gcc g++ cc c++ clang clang++": _COMPILER,
+        "pip pip3": _Beyond(
+            names("python prefix target root index-url extra-index-url trusted-host"), "i", names("pre")
+        ),
+    }.items()
+    for name in programs.split()
+}
+"""By program, or one of its sub-commands."""
+
+
+def beyond(program: Program) -> list[str]:
+    """The words that have a program do so."""
+    name = (program.name or "").rpartition("/")[2]
+    words = [word for word in program.words[1:] if word is not None]
+    kinds = [_BEYOND[name]] if name in _BEYOND else []
+    kinds += [_BEYOND[key] for word in words if (key := f"{name}-{word}") in _BEYOND]
+    found = [word for word in words if any(_is_one(word, kind) for kind in kinds)]
+    found += [word.source for word in program.argv[1:] if kinds and _may_be_one(word)]
+    if _TAR in kinds and words and _OLD_OPTIONS.fullmatch(words[0]):
+        found.append(words[0])  # options in the old way, without a dash
+    return found
+
+
+def _may_be_one(word: Word) -> bool:
+    """Whether a word that is known only at run time may turn out to be any option, as a file that a pattern brings too."""
+    if word.text is not None or (word.handed is not None and not word.handed.is_bare):
+        return False
+    return word.may_be_option or not (word.is_one or word.is_glob)
+
+
+def _is_one(word: str, kind: _Beyond) -> bool:
+    if kind.other is not None and kind.other.match(word):
+        return True
+    key, is_long = word.lstrip("-").partition("=")[0], word.startswith("--")
+    if kind.is_exact and word.startswith("-") and key in kind.long:
+        return True
+    if is_long and not kind.is_exact:
+        is_begun = key != "" and any(option.startswith(key) for option in kind.long)
+        return is_begun and key not in kind.harmless
+    # What stands behind a letter may be its value, but nobody knows of which letters.
+    return not is_long and kind.short != "" and re.match(rf"-\w*[{kind.short}]", word) is not None
 
 
 def _names(text: str) -> frozenset[str]:
@@ -27,7 +130,7 @@ class Pattern:
 
     @property
     def text(self) -> str:
-        """As a person writes and reads it."""
+        """As a user writes and reads it."""
         return shlex.join(self.words)
 
 
@@ -94,11 +197,6 @@ _ONE_THING: Final = _names(
     "ls cat head tail wc grep rg find sort uniq cut tr diff stat file du tree echo pwd which date jq sed"
 )
 """Programs that do one thing, so that their name says it."""
-
-_DO_MORE: Final = _names(
-    "find fd fdfind sed awk gawk mawk nawk sort rg date tree uniq file xxd hostname base64"
-)
-"""Programs that mostly read, and write or run something by an option or an operand."""
 _OF_SYSTEM: Final = re.compile(r"/(?:usr/)?(?:local/)?s?bin/")
 """Where a program lies that is no script of somebody's."""
 
@@ -162,9 +260,9 @@ def problem_of_program(program: Program) -> str | None:
     if program.unresolved is not None:
         return program.unresolved
     if not program.argv:
-        return "it is no program"
+        return "it is not a program"
     if program.is_privileged:
-        return f"{program.through[0]} runs it as somebody else"
+        return f"{program.through[0]} runs it as another user"
     if program.sets:
         return f"it sets {program.sets[0]}, which may change what runs"
     if program.writes:
@@ -178,7 +276,7 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
         return "it names no program"
     name = _bare(words[0])
     if runs_others(name):
-        return f"{name} runs other programs: name those"
+        return f"{name} runs other programs: name them"
     if is_exact:
         return None
     if len(words) == 1 and (name in SHELLS or name in _INTERPRETERS or name.startswith("python3.")):
@@ -186,12 +284,12 @@ def too_wide(words: Sequence[str], *, is_exact: bool) -> str | None:
     if name in SHELLS | _INTERPRETERS and words[1].startswith("-") and words[1] != "-m":
         return f"{name} {words[1]} would allow any program: name what it runs"
     if name in _DEPTHS and not _names_one(name, words[1:]):
-        return f"{name} does many things: name the one"
+        return f"{name} does many things: name one"
     named = (name, *words[1:])
     if len(named) == 2 and any(one[:2] == named for one in _RUNS_NEXT if len(one) > 2):
-        return f"{name} {words[1]} does many things: name the one"
+        return f"{name} {words[1]} does many things: name one"
     if named[:2] in _RUNS_ANY:
-        return f"{name} {words[1]} would allow any program: only a rule that is exact can be about it"
+        return f"{name} {words[1]} would allow any program: only an exact rule can allow it"
     if (runs := _runs_next(words)) is not None or named[:2] in _RUN_SCRIPTS:
         run = words[runs or 2 :]
         run = run[1:] if run[:1] == ["--"] else run
@@ -235,24 +333,24 @@ def begins(pattern: Pattern, program: Program) -> bool:
 def _does_more(program: Program) -> bool:
     """Whether what mostly reads may do something else this time."""
     called = _as_called(program)
-    return _name_length(called) is not None and isinstance(only_reads(called), str)
+    return _name_length(called) is not None and does_more(called) is not None
 
 
 def _names_more(words: Sequence[str]) -> bool:
     """Whether what a rule names beside the name of what mostly reads does more than that."""
     called = _as_called(Program(tuple(Word(word, word) for word in words), ""))
     length = _name_length(called)
-    if length is None or len(called.argv) <= length or not isinstance(only_reads(called), str):
+    if length is None or len(called.argv) <= length or does_more(called) is None:
         return False
     # What ends in an option that wants a value does no more than what goes on with one.
-    return isinstance(only_reads(called._replace(argv=(*called.argv, Word("x", "x")))), str)
+    return does_more(called._replace(argv=(*called.argv, Word("x", "x")))) is not None
 
 
 def _name_length(called: Program) -> int | None:
     """How many words name what mostly reads, None where it is something else."""
     if called.name != "git":
-        return 1 if called.name in _DO_MORE else None
-    length = mostly_reads(called.words[1:])
+        return 1 if mostly_reads(called.name or "") else None
+    length = git_mostly_reads(called.words[1:])
     return None if length is None else length + 1
 
 

@@ -1,293 +1,296 @@
-"""Programs that only read, with the options that leave it so. An option that is not here may write or run something."""
+"""Programs that are known to only read, and the words that make them do more.
 
-import re
-from collections.abc import Mapping, Sequence
+The sandbox decides what a command can do; this table only says which commands are worth running in a read-only one. So it
+lists the few options by which a reader writes or runs something: one that is missing here fails against a read-only mount.
+Two other questions have no sandbox to fall back on and are answered more strictly: whether a program may run without a
+question on a machine without a sandbox (`reads_alone`), and whether a rule for its name covers it (`does_more`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
-from outrider.permissions.programs.git import git_reads
-from outrider.permissions.programs.languages import AWKS, awk, jq, sed
-from outrider.permissions.programs.options import Check, Options, Reads, names, read_options
-from outrider.permissions.programs.versions import tells
+from outrider.permissions.programs.git import git_does_more
 from outrider.permissions.shell.model import Program, Word
+from outrider.ports.patterns import SPACE, WORD, linear
 
-_HASHES: Final = Options(
-    "btwz",
-    "",
-    names("binary tag text zero"),  # what they check is named in a file
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A program that only reads, but for some of its words."""
+
+    more: frozenset[str] = frozenset()
+    """Options with which it does more: letters stand anywhere in a cluster, long ones may be cut short."""
+    operands: int | None = None
+    """How many operands it reads; what follows them it would write or set. None: all."""
+    alone: bool = False
+    """Whether it may run without a sandbox where its words are known: nothing else in them makes it write, run, or go through folders."""
+    below: frozenset[str] | None = frozenset()
+    """Options with which it shows texts of files that it finds in folders; None: it does so always."""
+    valued: str = ""
+    """Letters of options behind which a value stands."""
+    script: Callable[[Sequence[Word]], str | None] | None = None
+    """Why a program in its words is not known to only read; that counts where no sandbox holds it."""
+
+
+def _table(*rows: tuple[str, Reader]) -> dict[str, Reader]:
+    return {name: reader for called, reader in rows for name in called.split()}
+
+
+_SED_ADDRESS: Final = r"(?:[0-9]+|\$|/[^/\\\[\n]*/)"
+_SED_SAFE: Final = linear(
+    "reading.sed",
+    rf"(?:(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?)?!?(?:[pdqDPNnhHgGx=l]|s/[^/\\\[\n]*/[^/\\\n]*/[gpI0-9]*|s\|[^|\\\[\n]*\|[^|\\\n]*\|[gpI0-9]*);?)+",
 )
-_HEAD: Final = Options(
-    "qvz", "nc", names("quiet verbose silent zero-terminated lines bytes"), names("lines bytes"), numbers=True
+_SED_OPTIONS: Final = names("-n -E -r -s -u -z --quiet --silent --regexp-extended")
+
+
+def _sed(arguments: Sequence[Word]) -> str | None:
+    texts = [word.text for word in arguments]
+    while texts and texts[0] in _SED_OPTIONS:
+        texts.pop(0)
+    if texts and texts[0] in {"-e", "-ne"}:
+        texts.pop(0)
+    if not texts or texts[0] is None or _SED_SAFE.fullmatch(texts[0]) is None:
+        return "its script is not known to only read"
+    is_operand = all(text is not None and not text.startswith("-") for text in texts[1:])
+    return None if is_operand else "sed takes one script here, before the files"
+
+
+_AWK_UNSAFE: Final = linear(
+    "reading.awk", rf"[|>@/]|system|getline|close|ENVIRON|ARGV|include|load|printf?[{SPACE}]*\("
 )
-_FD: Final = Options(
-    "HIuasigFp01q", "dtEeSc",
-    names("hidden no-ignore unrestricted absolute-path case-sensitive ignore-case glob fixed-strings full-path print0 "
-          "no-ignore-vcs max-depth min-depth exact-depth type extension exclude size changed-within changed-before color max-results quiet"),
-    names("max-depth min-depth exact-depth type extension exclude size changed-within changed-before color max-results"),
-    operands="pattern",
-)  # fmt: skip
-"""It shows names alone; with `-l` and `-x` it runs programs."""
-_NO_FILES: Final = Options(operands="texts")
-_GREP: Final = Options(
-    "abcEFGhHiIlLnoPqrsTvVwxyzZ", "ABCdDefm",
-    names("extended-regexp fixed-strings basic-regexp perl-regexp regexp file ignore-case no-ignore-case word-regexp line-regexp "
-          "null-data no-messages invert-match max-count byte-offset line-number line-buffered with-filename no-filename label "
-          "only-matching quiet silent binary-files text directories devices recursive include exclude exclude-from exclude-dir "
-          "files-without-match files-with-matches count initial-tab null before-context after-context context color colour"),
-    names("regexp file max-count before-context after-context context include exclude exclude-dir exclude-from label binary-files"),
-    paths=names("-f --file --exclude-from"), patterns=names("-e -f --regexp --file"), operands="pattern", numbers=True,
-    below=names("-r -d --recursive --directories"),
-)  # fmt: skip
-_VERSION: Final = names("--version --help -V --usage")
-
-_TABLE: Final[Mapping[str, Options]] = {
-    "ls": Options(
-        "1aABbcCdfFgGhiklmnNopqQrRsStuUvxXZ", "ITw",
-        names("all almost-all author escape block-size ignore-backups color directory dired classify file-type format full-time "
-              "group-directories-first no-group human-readable si hide indicator-style inode ignore kibibytes numeric-uid-gid literal "
-              "hide-control-chars show-control-chars quote-name quoting-style reverse recursive size sort time time-style tabsize width "
-              "context zero"),
-        names("ignore hide block-size width tabsize"), paths=names("-I -T -w"),  # other systems know no values there
-    ),
-    "cat": Options("AbeEnstTuv", "", names("show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting")),
-    "tac": Options("br", "s", names("before regex separator"), names("separator")),
-    "nl": Options("p", "bdfhilnsvw", names("body-numbering section-delimiter no-renumber")),
-    "head": _HEAD,
-    "tail": Options("qvz", "nc", _HEAD.long, _HEAD.long_valued, numbers=True),
-    "wc": Options("clmLw", "", names("bytes chars lines max-line-length words total")),
-    "cut": Options("nsz", "bcdf", names("bytes characters delimiter fields complement only-delimited output-delimiter zero-terminated"),
-                   names("bytes characters delimiter fields output-delimiter")),
-    "paste": Options("sz", "d", names("delimiters serial zero-terminated"), names("delimiters")),
-    "column": Options("teLnJ", "scNoHRTlr", names("table separator columns table-columns output-separator json"), names("separator")),
-    "fold": Options("bcs", "w", names("bytes spaces width"), names("width")),
-    "fmt": Options("cstu", "wpg", names("crown-margin split-only uniform-spacing width"), paths=names("-p -g")),
-    "expand": Options("i", "t", names("initial tabs"), names("tabs")),
-    "rev": Options(),
-    "tr": Options("cCdst", "", names("complement delete squeeze-repeats truncate-set1"), operands="texts"),
-    "comm": Options("123z", "", names("check-order nocheck-order output-delimiter total zero-terminated")),
-    "join": Options("iz", "12aejotv", names("ignore-case header check-order nocheck-order zero-terminated")),
-    "uniq": Options("cdDiuz", "fsw", names("count repeated all-repeated skip-fields group ignore-case skip-chars unique check-chars"),
-                    names("skip-fields skip-chars check-chars"), most=1),
-    "sort": Options("bcCdfghiMmnrRsuVz", "ktS", names("ignore-leading-blanks dictionary-order ignore-case general-numeric-sort "
-                    "ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort version-sort check "
-                    "key merge stable field-separator unique zero-terminated debug parallel"), names("key field-separator")),
-    "grep": _GREP, "egrep": _GREP, "fgrep": _GREP,
-    "rg": Options(
-        "abcFHhiIlnNopPqsSUvwx0.", "ABCeEfgjmMrtT",
-        names("after-context before-context context auto-hybrid-regex binary block-buffered byte-offset case-sensitive color colors "
-              "column count count-matches crlf debug encoding engine file files files-with-matches files-without-match fixed-strings "
-              "glob glob-case-insensitive heading ignore-case iglob include-zero invert-match json line-number line-regexp max-columns "
-              "max-columns-preview max-count max-depth max-filesize multiline multiline-dotall no-heading no-filename no-line-number "
-              "no-messages null null-data only-matching passthru path-separator pcre2 pretty quiet regexp replace smart-case sort sortr "
-              "stats text threads trim type type-list type-not vimgrep with-filename word-regexp hidden"),
-        names("after-context before-context context color colors encoding engine file glob iglob max-columns max-count max-depth "
-              "max-filesize path-separator regexp replace sort sortr threads type type-not"),
-        paths=names("-f --file"), patterns=names("-e -f --regexp --file --files --type-list"), operands="pattern",
-        below=names("*"), hidden=names("-. --hidden -g --glob --iglob"),  # a glob that fits brings a hidden file along
-    ),
-    "fd": _FD, "fdfind": _FD,
-    "stat": Options("fLt", "c", names("dereference file-system format printf terse"), names("format printf")),
-    "file": Options("bhiknNprs0", "F", names("brief mime mime-type mime-encoding no-dereference keep-going separator no-pad")),
-    "du": Options("0abcdhHkmsSxlP", "Bdt", names("all apparent-size bytes total human-readable max-depth summarize threshold exclude "
-                  "one-file-system separate-dirs block-size"), names("max-depth exclude threshold block-size")),
-    "df": Options("ahHiklPT", "Btx", names("all human-readable inodes local portability print-type total si")),
-    "tree": Options("adfghinpqrstuvACDFJNQSUX", "LPI", names("noreport dirsfirst filelimit gitignore prune charset du si inodes device sort"),
-                    names("filelimit charset")),
-    "realpath": Options("eLmPqsz", "", names("canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks")),
-    "readlink": Options("efmnqsvz", "", names("canonicalize canonicalize-existing canonicalize-missing no-newline")),
-    "basename": Options("az", "s", names("multiple suffix zero"), names("suffix"), operands="texts"),
-    "dirname": Options("z", "", names("zero"), operands="texts"),
-    "diff": Options("abBcdeEiNnpqrstTuwyZ", "CIUWxF", names("normal brief report-identical-files unified context side-by-side "
-                    "ignore-case ignore-all-space ignore-blank-lines ignore-space-change ignore-trailing-space minimal recursive text "
-                    "color strip-trailing-cr new-file exclude width show-c-function"), names("exclude width"),
-                    below=names("*"), follows=True),
-    "cmp": Options("bls", "in", names("print-bytes ignore-initial verbose bytes quiet silent")),
-    "shasum": Options("bt0", "a", names("algorithm binary text"), names("algorithm")), "base64": Options("di", "w", names("decode ignore-garbage wrap"), names("wrap")),
-    "md5sum": _HASHES, "sha1sum": _HASHES, "sha256sum": _HASHES, "sha512sum": _HASHES, "b2sum": _HASHES, "cksum": Options(),
-    "hexdump": Options("bcCdovx", "ens"),
-    "od": Options("abcdfilosvx", "AjNSt", names("address-radix skip-bytes read-bytes format width output-duplicates"),
-                  names("address-radix skip-bytes read-bytes format"), optional="w"),
-    "xxd": Options(long=names("a b C e E i p ps postscript plain u autoskip bits include uppercase"), single_dash=True, most=1,
-                   long_valued=names("c cols g groupsize l len o offset s seek")),
-    "strings": Options("ad", "nt", names("all bytes radix")),
-    "pwd": Options("LP", operands="none"),
-    "whoami": Options(operands="none"), "id": Options("agGnruzZ", operands="texts"), "groups": _NO_FILES, "arch": Options(operands="none"),
-    "uname": Options("asnrvmpio", "", names("all kernel-name nodename kernel-release kernel-version machine operating-system"), operands="none"),
-    "hostname": Options("fsiId", operands="none"), "locale": Options("am", operands="none"), "whereis": Options("bms", operands="texts"),
-    "nproc": Options("", "", names("all ignore"), operands="none"), "uptime": Options("ps", operands="none"),
-    "free": Options("bkmghtlw", operands="none"), "tty": Options("s", operands="none"),
-    "which": Options("as", operands="texts"), "type": Options("aftpP", operands="texts"),
-    "true": _NO_FILES, "false": _NO_FILES, ":": _NO_FILES,
-    "seq": Options("w", "fs", operands="texts"),
-    "sleep": _NO_FILES, "cal": Options("13jmy", operands="texts"), "expr": _NO_FILES,
-    "exit": _NO_FILES, "break": _NO_FILES, "continue": _NO_FILES, "return": _NO_FILES, "wait": _NO_FILES,
-}  # fmt: skip
 
 
-def _find(arguments: Sequence[Word]) -> Reads | str:
-    """`find`: tests and prints only; what it runs by `-exec` is a program of its own."""
-    paths: list[Word] = []
+def _awk(arguments: Sequence[Word]) -> str | None:
     rest = list(arguments)
-    while (
-        rest
-        and not (rest[0].text or rest[0].prefix).startswith(("-", "(", "!"))
-        and (rest[0].text is not None or rest[0].prefix)
-    ):
-        paths.append(rest.pop(0))
-    while rest:
-        word = rest.pop(0)
-        text = word.text
-        if text is None:
-            return f"{word.source} may be an option"
-        if text in {"-exec", "-execdir"}:
-            while rest and rest[0].text != ";" and (word.text, rest[0].text) != ("{}", "+"):
-                word = rest.pop(0)
-                if word.text is None:  # it may be the end of what is run
-                    return f"an argument of {text} is not known"
+    while rest and (text := rest[0].text) is not None and text.startswith("-"):
+        if text in {"-F", "-v"} and len(rest) > 1 and rest[1].is_one:
+            rest = rest[2:]
+        elif text.startswith("-F"):
             rest = rest[1:]
-        elif text in _FIND_VALUED:
-            if not rest:
-                return f"{text} lacks a value"
-            value = rest.pop(0)
-            if not value.is_one:
-                return f"{value.source} may be an option"
-            if text in {"-newer", "-anewer", "-cnewer", "-samefile"}:
-                paths.append(value)
-        elif text not in _FIND:
+        else:
             return f"{text} is not known to only read"
-    return Reads(tuple(paths))
-
-
-_FIND: Final = names(
-    "-P -depth -d -mount -xdev -print -print0 -prune -quit -empty -readable -writable -executable -nouser -nogroup -true -false "
-    "-not ! ( ) -a -and -o -or , -ls -daystart -noleaf -ignore_readdir_race"
-)
-_FIND_VALUED: Final = names(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size -mtime -atime -ctime -mmin -amin "
-    "-cmin -newer -anewer -cnewer -samefile -perm -user -group -uid -gid -inum -links -maxdepth -mindepth -printf -fstype -used"
-)
-
-
-def _date(arguments: Sequence[Word]) -> Reads | str:
-    options = Options(
-        "Ru",
-        "dr",
-        names("utc universal date iso-8601 rfc-3339 rfc-email reference"),
-        names("date"),
-        optional="I",
-    )
-    reads = read_options(options, arguments)
-    if isinstance(reads, str):
-        return reads
-    other = next((word for word in reads.paths if not (word.text or word.prefix).startswith("+")), None)
-    return Reads() if other is None else f"{other.source} may set the clock"
-
-
-_NO_PATTERN: Final = re.compile(
-    r"…|\{\d+\.\.\d+\}|\$[?#$!0-9-]|\$\{?(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|RANDOM|SECONDS|LINENO|UID|EUID|PPID|BASH_VERSION)\}?"
-    r"|\$\((?:date|pwd|whoami|hostname|uname|nproc|wc|git rev-parse|git branch)\b[^][*?$`()'\"\\]*\)"
-)
-"""Expansions outside of quotes that stand for no files: what is filled in holds no `*`, and nobody can have put one there."""
-
-
-def _says(arguments: Sequence[Word]) -> Reads | str:
-    """What only prints its arguments: whatever they are, but for names of files that a pattern stands for."""
-    for word in arguments:
-        if not (
-            word.text is not None
-            or word.is_one
-            or word.is_glob
-            or word.is_filled
-            or _NO_PATTERN.fullmatch(word.source)
-        ):
-            return f"{word.source} may stand for names of files"
-    return Reads(tuple(word for word in arguments if word.is_glob))
-
-
-def _printf(arguments: Sequence[Word]) -> Reads | str:
-    if arguments and arguments[0].may_be_option:
-        return "printf may set a variable"
-    return _says(arguments)
-
-
-def _command(arguments: Sequence[Word]) -> Reads | str:
-    return Reads() if arguments and arguments[0].text in {"-v", "-V"} else "what it runs is not known"
-
-
-def _env(arguments: Sequence[Word]) -> Reads | str:
-    return "it shows the environment" if not arguments else "what it runs is not known"
-
-
-_OF_TWO_FILES: Final = names("-nt -ot -ef")
-_OF_FILES: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S") | _OF_TWO_FILES
-
-
-def _test(arguments: Sequence[Word]) -> Reads | str:
-    """`test`, `[` and `[[`: what stands behind the sign of a test of files is one, the rest are texts."""
-    texts = ["", *(word.text for word in arguments), ""]
-    return Reads(
-        tuple(
-            word
-            for before, word, after in zip(texts, arguments, texts[2:], strict=False)
-            if before is None or before in _OF_FILES or after in _OF_TWO_FILES
-        )
+    if not rest or rest[0].text is None or _AWK_UNSAFE.search(rest[0].text):
+        return "its program is not known to only read"
+    return next(
+        (f"{word.source} may be an option" for word in rest[1:] if (word.text or "-").startswith("-")), None
     )
 
 
-def _cd(arguments: Sequence[Word]) -> Reads | str:
-    if len(arguments) != 1 or arguments[0].text is None or arguments[0].text.startswith("-"):
-        return "it goes to a folder that is not known"
-    return Reads((arguments[0],))
+_JQ_UNSAFE: Final = linear(
+    "reading.jq",
+    rf"(?:^|[^{WORD}.]|\.\.)env(?:[^{WORD}]|$)|\$ENV|input|import|include|debug|stderr|modulemeta|\$__prog",
+)
 
 
-def _nothing(_arguments: Sequence[Word]) -> Reads | str:
-    return Reads()  # what else it can do is a problem of the line
+def _jq(arguments: Sequence[Word]) -> str | None:
+    if any(word.text is None or _JQ_UNSAFE.search(word.text) for word in arguments):
+        return "its filter is not known to read its files alone"
+    return None
 
 
-def _set(arguments: Sequence[Word]) -> Reads | str:
-    return Reads() if arguments else "it shows the environment"
+def _date(arguments: Sequence[Word]) -> str | None:
+    for before, word in zip(("", *(one.text for one in arguments)), arguments, strict=False):
+        text = word.text or ""
+        if not text.startswith(("+", "-")) and before not in {"-d", "--date", "-r", "--reference"}:
+            return f"{word.source} may set the clock"
+    return None
 
 
-_CHECKS: Final[Mapping[str, Check]] = {
-    "find": _find, "sed": sed, "date": _date, "echo": _says, "printf": _printf, "read": _nothing, "command": _command, "env": _env, "printenv": _env,
-    "test": _test, "[": _test, "[[": _test, "cd": _cd, "set": _set, "local": _nothing, "shift": _nothing, "git": git_reads,
-    "jq": jq, **dict.fromkeys(AWKS, awk),
+def _command(arguments: Sequence[Word]) -> str | None:
+    shows = arguments and arguments[0].text in {"-v", "-V"}
+    return None if shows else "what it runs is not known"
+
+
+def _set(arguments: Sequence[Word]) -> str | None:
+    return None if arguments else "it shows the environment"
+
+
+_PLAIN: Final = Reader(alone=True)
+_HASH: Final = Reader(names("-c --check"), alone=True)
+_GREP: Final = Reader(alone=True, below=names("-r -R -d --recursive --dereference-recursive --directories"))
+_SED: Final = Reader(names("-i --in-place --inplace"), alone=True, valued="ef", script=_sed)
+_AWK: Final = Reader(
+    names("-i -l -o -p -d -E --include --load --pretty-print --profile --dump-variables --exec"),
+    alone=True,
+    valued="Fv",
+    script=_awk,
+)
+_FD: Final = Reader(names("-x -X -l --exec --exec-batch --list-details"), valued="tedEcS")
+
+_READERS: Final[Mapping[str, Reader]] = _table(
+    ("ls cat tac nl head tail cut paste column fold fmt expand unexpand rev tr comm join stat realpath readlink basename dirname cmp", _PLAIN),
+    ("od hexdump base64 seq expr echo printf pwd id arch nproc uptime free tty uname which type test [ [[", _PLAIN),
+    ("true false : exit break continue return wait local shift read sleep cd locale", _PLAIN),
+    ("wc du df", Reader(names("--files0-from"), alone=True)),
+    ("set", Reader(alone=True, script=_set)), ("command", Reader(alone=True, script=_command)),
+    ("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum", _HASH),
+    ("grep egrep fgrep", _GREP),
+    ("sort", Reader(names("-o -T --output --temporary-directory --compress-program --files0-from"), alone=True, valued="kSt")),
+    ("uniq", Reader(operands=1, alone=True, valued="fsw")),
+    ("xxd", Reader(names("-r -revert --revert"), operands=1, valued="cglos")),
+    ("date", Reader(names("-s -f --set --file"), alone=True, valued="Idr", script=_date)),
+    ("file", Reader(names("-C -f -z -Z -m -S --compile --files-from --uncompress --uncompress-noreport --magic-file --no-sandbox"), alone=True)),
+    ("tree", Reader(names("-o -R --output"), alone=False)),
+    ("strings", Reader()),
+    ("diff", Reader(below=None)),
+    ("rg", Reader(names("-z --pre --search-zip --hostname-bin"), below=None, valued="ABCeEfgjmMrtT")),
+    ("fd fdfind", _FD),
+    ("find", Reader(names("-delete -fprint -fprint0 -fprintf -fls -ok -okdir"), alone=True, below=names("-L -follow"))),
+    ("sed", _SED), ("awk gawk mawk nawk", _AWK),
+    ("jq", Reader(script=_jq)),
+)  # fmt: skip
+_TELLS: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        names("python python2 python3 pip pip3 cargo rustc rustup rustfmt uv ruff mypy pytest wget curl node npm npx pnpm yarn bun deno ruby "
+              "gem bundle perl php make cmake ninja meson gcc g++ cc c++ clang clang++ docker podman gh sqlite3 psql black tsc java javac "
+              "mvn gradle vim nvim bash rg fd jq"),
+        names("--version -V -v -version"),
+    ),
+    "go": names("version"),
 }  # fmt: skip
+"""Programs that tell their version, with the words for it. Some obey a file of the project even then, so that they need a sandbox."""
 
 
-def only_reads(program: Program) -> Reads | str:
-    """Where a program reads that changes nothing; a text says why it is not known to be such a one.
+def only_reads(program: Program) -> str | None:
+    """Why a program is not known to only read in a read-only sandbox; None where it is.
 
     Args:
-        program: As it was read from a command line. What its input is read from counts too.
+        program: As it was read from a command line. What is known only at run time cannot harm there.
     """
+    if (problem := _problem(program)) is not None:
+        return problem
+    if not program.argv:
+        return None
+    name, arguments = program.argv[0].text or "", program.argv[1:]
+    if name == "git":
+        return git_does_more(arguments)
+    if len(arguments) == 1 and arguments[0].text in _TELLS.get(name, ()):
+        return None
+    reader = _READERS.get(name)
+    if reader is None:
+        return f"{name or 'what it runs'} is not known to only read" if name else "what it runs is not known"
+    if (
+        name in {"command", "set", "date", "jq"}
+        and reader.script is not None
+        and (why := reader.script(arguments))
+    ):
+        return why
+    return _more(reader, name, arguments)
+
+
+def reads_alone(program: Program) -> str | None:
+    """Why a program is not known to only read where no sandbox holds it, so that all of its words count; None where it is."""
+    if (problem := only_reads(program)) is not None:
+        return problem
+    if not program.argv:
+        return None
+    name, arguments = program.argv[0].text or "", program.argv[1:]
+    reader = _READERS.get(name)
+    if reader is None or not reader.alone:
+        return f"{name} only reads in a sandbox, and it would run without a read-only one"
+    if reader.script is not None and (why := reader.script(arguments)):
+        return why
+    if (
+        word := next((word for word in arguments if _is_of(word, reader.below or frozenset())), None)
+    ) is not None:
+        return f"{word.source} makes it search folders, and it would run without a read-only sandbox"
+    return does_more(program)
+
+
+def does_more(program: Program) -> str | None:
+    """Why a program that mostly reads may do more this time, as far as a rule for its name goes; None where it does not.
+
+    A rule lets it run in a sandbox that can write, or in none: what may turn out to be an option counts as one.
+    """
+    if (problem := only_reads(program)) is not None:
+        return problem
+    name, arguments = (program.argv[0].text or "", program.argv[1:]) if program.argv else ("", ())
+    reader = _READERS.get(name)
+    if name == "git":
+        unsure = next((word for word in arguments if _may_be_option(word)), None)
+        return None if unsure is None else f"{unsure.source} may be an option"
+    if reader is None:
+        return None
+    if reader.script is not None and (why := reader.script(arguments)):
+        return why
+    takes_any = reader.more or reader.operands is not None or reader.below != frozenset()
+    unsure = next((word for word in arguments if _may_be_option(word)), None) if takes_any else None
+    return None if unsure is None else f"{unsure.source} may be an option"
+
+
+def mostly_reads(name: str) -> bool:
+    """Whether a program reads, and does more with some words."""
+    reader = _READERS.get(name)
+    return reader is not None and (bool(reader.more) or reader.operands is not None)
+
+
+def goes_below(program: Program) -> bool:
+    """Whether a program shows texts of files in folders that it goes through by itself."""
+    reader = _READERS.get(program.name or "")
+    if reader is None:
+        return False
+    return reader.below is None or any(_is_of(word, reader.below) for word in program.argv[1:])
+
+
+def _problem(program: Program) -> str | None:
     if program.unresolved is not None:
         return program.unresolved
     if program.is_privileged:
-        return f"{program.through[0]} runs it as somebody else"
+        return f"{program.through[0]} runs it as another user"
     if program.writes:
         return f"it writes into {program.writes[0].source}"
     if program.sets:
         return f"it sets {program.sets[0]}"
-    if not program.argv:
-        return Reads(program.reads)
-    name, arguments = program.argv[0].text or "", program.argv[1:]
-    if name == "xargs" or not name:
+    if program.argv and (program.argv[0].text or "xargs") == "xargs":
         return "what it runs is not known"
-    options = _TABLE.get(name)
-    if len(arguments) == 1 and arguments[0].text in _VERSION and (options or name in _CHECKS):
-        return Reads()
-    if options is not None:
-        reads = read_options(options, arguments)
-    elif check := _CHECKS.get(name):
-        reads = check(arguments)
-    elif (told := tells(name, arguments)) is not None:
-        reads = told
-    else:
-        return f"{name} is not known to only read"
-    if isinstance(reads, str):
-        return reads
-    if name == "strings" and any((word.text or word.prefix or "@").startswith("@") for word in arguments):
-        return "strings takes options from a file"  # wherever the word stands
-    if name == "tree" and any(re.match(r"-\w*[ILP].", word.text or "") for word in arguments):
-        return "tree goes on with options behind a letter that has a value"
-    return reads._replace(paths=(*reads.paths, *program.reads)) if program.reads else reads
+    return None
+
+
+def _more(reader: Reader, name: str, arguments: Sequence[Word]) -> str | None:
+    if (
+        word := next((word for word in arguments if _is_of(word, reader.more, reader.valued)), None)
+    ) is not None:
+        return f"{word.source} is not known to only read"
+    if reader.operands is None:
+        return None
+    rest, values = list(arguments), [f"-{letter}" for letter in reader.valued]
+    while rest and (rest[0].text or "").startswith("-") and rest[0].text != "-":
+        del rest[: 2 if rest[0].text in values else 1]
+    # Some systems see no option behind the first operand.
+    if len(rest) > reader.operands or any(
+        (word.text is None and not word.is_one) or word.is_glob for word in rest
+    ):
+        return f"{name} writes into its second file"
+    return None
+
+
+def _is_of(word: Word, options: frozenset[str], valued: str = "") -> bool:
+    """Whether a word is one of these options, or has one of their letters in it.
+
+    Args:
+        word: The word.
+        options: Letters with one dash, long ones with one or two.
+        valued: Letters behind which the rest of a word is a value.
+    """
+    text = word.text if word.text is not None else word.prefix
+    if not text.startswith("-") or not options:
+        return False
+    key = text.partition("=")[0]
+    if key in options:
+        return True
+    if text.startswith("--"):
+        return len(key) > 2 and any(one.startswith(key) for one in options)
+    letters = takewhile(lambda letter: letter not in valued, key[1:])
+    return any(f"-{letter}" in options for letter in letters)
+
+
+def _may_be_option(word: Word) -> bool:
+    return word.text is None and (word.may_be_option or not word.is_one)

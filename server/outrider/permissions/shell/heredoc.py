@@ -62,7 +62,7 @@ def heredoc_of(source: bytes, nodes: Sequence["Node"]) -> Heredoc | str:
     text = source[line_end + 1 : ending.start_byte]
     expands = not delimiter[1]
     if expands and (b"\\" in text or b"`" in text):
-        return "a here-document holds a backslash or a backquote"
+        return "a here-document contains a backslash or a backquote"
     if expands and _unseen(text, line_end + 1, body):
         return _SEEN
     rest = [

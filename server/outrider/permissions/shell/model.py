@@ -33,7 +33,7 @@ class Word(NamedTuple):
     source: str
     """As it is written."""
     text: str | None
-    """What the program gets; None where that is known only when it runs."""
+    """What the program gets; None where that is known only at run time."""
     prefix: str = ""
     """What a text that is not known begins with for certain."""
     is_plain: bool = False

@@ -2,23 +2,28 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from outrider.permissions.shell.builtins import builtin_problem
-from outrider.permissions.shell.grammar import tree_of
+from outrider.permissions.shell.builtins import as_set, builtin_problem, is_harmless_name
 from outrider.permissions.shell.model import CommandLine, Program, Word
 from outrider.permissions.shell.through import Inner, Unknown, look_through
-from outrider.permissions.shell.variables import as_set, is_harmless_name
+from outrider.permissions.shell.tree import tree_of
 from outrider.permissions.shell.walk import Simple, walk
 
 LONGEST: Final = 100_000
 """Bytes of a command line that is looked at."""
+_MOST_PIPES: Final = 8_000
+_MOST_HEREDOCS: Final = 500
+"""More of them, and the parser takes long over its last step, or over each word while a here-document is open."""
+_MOST_PROGRAMS: Final = 2_000
+"""Of which each is looked up, and judged by each rule."""
 DEEPEST: Final = 6
 """How often a shell may start a shell."""
 _MOST_GOES: Final = 3
+_TOO_MANY: Final = "it has too many parts to check"
 _KEPT_TO: Final = 10_000
 """Characters of a line up to which it is kept what was read of it: it is looked at again after a yes, and often comes again."""
 
@@ -49,13 +54,15 @@ def _read(source: str, depth: int) -> CommandLine:
         return CommandLine(source, (), ("it is nested too deeply",))
     reader = _Reader(depth, found.problems)
     if any(_hidden(char) for char in set(_UNUSUAL.findall(source))):
-        reader.problem("it holds characters that cannot be seen, or that look like others")
+        reader.problem("it contains invisible characters, or characters that look like others")
     for simple in found.commands:
         reader.take(simple)
+    if len(reader.programs) > _MOST_PROGRAMS:
+        return CommandLine(source, (), (_TOO_MANY,))
     goes = reader.goes
     # However it is written, as `command cd` too, only a plain one is followed.
     if sum(program.name == "cd" for program in reader.programs) > len(goes) or len(goes) > _MOST_GOES:
-        reader.problem("it goes to another folder on the way")
+        reader.problem("it changes the folder on the way")
     is_sure = {start for _, start, _ in goes} <= found.chain
     where = tuple((number, folder) for number, _, folder in goes)
     return CommandLine(source, tuple(reader.programs), tuple(reader.problems), where, is_sure)
@@ -68,13 +75,15 @@ def _read_again(source: str) -> CommandLine:
 
 def _unreadable(source: str) -> str | None:
     if len(source) > LONGEST:
-        return "it is too long to be looked at"
+        return "it is too long to check"
     if "\0" in source:
-        return "it holds a NUL"
+        return "it contains a NUL"
+    if source.count("|") > _MOST_PIPES or source.count("<<") > _MOST_HEREDOCS:
+        return _TOO_MANY
     try:
         source.encode("utf-8")
     except UnicodeEncodeError:
-        return "it is no Unicode"
+        return "it is not valid Unicode"
     return None
 
 
@@ -95,14 +104,12 @@ def _gone_to(words: Sequence[Word]) -> str | None:
     return texts[1]
 
 
-def _piped_into(simple: Simple) -> list[Sequence[Word]]:
+def _piped_into(simple: Simple) -> Iterator[Sequence[Word]]:
     """The words of what stands before a command in a pipe, the nearest first, as far as the pipe is what it reads."""
-    found: list[Sequence[Word]] = []
     given = None if simple.is_fed else simple.before
     while given is not None and given.words and not given.is_fed:
-        found.append(given.words)
+        yield given.words
         given = given.before
-    return found
 
 
 class _Reader:
@@ -112,7 +119,7 @@ class _Reader:
         self._depth = depth
         self.programs: list[Program] = []
         self.problems = list(problems)
-        self._before: Sequence[Sequence[Word]] = ()
+        self._before: Iterable[Sequence[Word]] = ()
         """The words of what stands in a pipe before the command that is taken in."""
         self.goes: list[tuple[int, int, str]] = []
         """Where it goes on its way: by which program, where that begins in the text, and to which folder."""
@@ -154,13 +161,13 @@ class _Reader:
     def _resolve(self, program: Program) -> None:
         """Look through a program to the one that runs in the end."""
         if len(program.through) > DEEPEST:
-            return self._add(program._replace(unresolved="too many programs start each other"))
+            return self._add(program._replace(unresolved="too many programs are nested"))
         argv = program.argv
         name = program.name
         if name is None:
-            return self._add(program._replace(unresolved="the program is known only when it runs"))
+            return self._add(program._replace(unresolved="the program is known only at run time"))
         if argv[0].source.startswith("~") or not name:
-            return self._add(program._replace(unresolved="the program is known only when it runs"))
+            return self._add(program._replace(unresolved="the program is known only at run time"))
         if problem := builtin_problem(argv):
             self.problem(problem)
             if name == "eval":
@@ -189,7 +196,7 @@ class _Reader:
             return self._resolve(outer._replace(argv=inner.argv))
         text = inner.script.text
         if text is None or self._depth >= DEEPEST:
-            return self._add(program._replace(unresolved=f"{name} runs a text that is not known"))
+            return self._add(program._replace(unresolved=f"{name} runs a text that is unknown"))
         line = read_command(text, depth=self._depth + 1)
         for problem in line.problems:
             self.problem(problem)
@@ -198,7 +205,7 @@ class _Reader:
         elif inner.interpreter == "sh" and _ONLY_BASH.search(text):
             self.problem("sh may read the line in another way than bash")
         if line.goes:
-            self.problem("it goes to another folder on the way")
+            self.problem("it changes the folder on the way")
         if not line.programs:
             self._add(program._replace(argv=(Word("true", "true"),), through=outer.through))
         for number, one in enumerate(line.programs):

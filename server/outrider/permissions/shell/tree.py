@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+
 _HOLES: Final = frozenset(
     {"command_substitution", "process_substitution", "simple_expansion", "expansion", "arithmetic_expansion"}
 )
@@ -49,3 +57,35 @@ def chain_of(root: "Node") -> list[int]:
             found.append(node.children[-1].start_byte)
         node = node.children[0]
     return [*found, node.start_byte] if node.type == "command" else []
+
+
+_PIECE: Final = 256
+"""Bytes that the parser reads at once: less than a millisecond of work."""
+
+
+@cache
+def _bash() -> "Language":
+    import tree_sitter_bash
+    from tree_sitter import Language
+
+    return Language(tree_sitter_bash.language())
+
+
+def prepare() -> None:
+    """Load the grammar now, in a thread, instead of with the first command."""
+    _bash()
+
+
+def tree_of(source: bytes) -> "Node":
+    """The syntax tree of a command line.
+
+    The parser holds the interpreter's lock, but not while it asks for the next piece: other threads run in between.
+    So each call has a parser of its own, as two threads in one parser end the process.
+    """
+    from tree_sitter import Parser
+
+    def piece(offset: int, _: object) -> bytes:
+        time.sleep(0)
+        return source[offset : offset + _PIECE]
+
+    return Parser(_bash()).parse(piece).root_node

@@ -10,12 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from outrider.permissions.shell.braces import BRACES, spelled_out
+from outrider.permissions.shell.builtins import is_harmless_name
 from outrider.permissions.shell.heredoc import Heredoc, heredoc_of
 from outrider.permissions.shell.model import Word, no_words
 from outrider.permissions.shell.tree import below, chain_of, expansions
-from outrider.permissions.shell.variables import is_harmless_name
-from outrider.permissions.shell.words import METACHARACTERS, Hole, read_plain, read_simple, read_word
+from outrider.permissions.shell.words import (
+    BRACES,
+    METACHARACTERS,
+    Hole,
+    read_plain,
+    read_simple,
+    read_word,
+    spelled_out,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -537,7 +544,7 @@ class _Walk:
     def _substitution(self, node: "Node", start: int) -> None:
         text = self._source[start : node.end_byte]
         if text.startswith(b"`") and b"\\" in text:
-            self.problem("backquotes hold a backslash")
+            self.problem("backquotes contain a backslash")
         opening, *inner, closing = node.children
         if closing.type not in {")", "`"} or opening.is_named:
             return self._not_understood(node, "a substitution is not understood")

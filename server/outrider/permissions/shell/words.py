@@ -31,7 +31,6 @@ _WHOLE: Final = re.compile(r"[A-Za-z0-9_./@%+=:,-]+")
 """What neither splits nor stands for files, wherever it is filled in."""
 _UNQUOTED_STOP: Final = re.compile(rb"[\\'\"`$|&;()<> \t\n*?\[\]{}~]")
 _QUOTED_STOP: Final = re.compile(rb"[\\\"`$]")
-_BRACES: Final = re.compile(rb"\{.*(?:,|\.\.).*\}", re.DOTALL)
 _SIMPLE_ESCAPES: Final = {
     ord("a"): b"\a", ord("b"): b"\b", ord("e"): b"\x1b", ord("E"): b"\x1b", ord("f"): b"\f", ord("n"): b"\n",
     ord("r"): b"\r", ord("t"): b"\t", ord("v"): b"\v", ord("\\"): b"\\", ord("'"): b"'", ord('"'): b'"', ord("?"): b"?",
@@ -145,7 +144,7 @@ class _Scan:
             return "a word is missing"
         if b"[" in self._bare and b"]" in self._bare[self._bare.index(b"[") :]:
             self._unknown(self._before(b"["), one=False)
-        if _BRACES.search(self._bare):
+        if _may_be_braces(self._bare):
             self._unknown(self._before(b"{"), one=False)
         source = self._source[self._start : at].decode("utf-8", "replace")
         if self._shown and self._prefix is None:
@@ -154,7 +153,7 @@ class _Scan:
             text = None if self._prefix is not None else self._known.decode()
             prefix = "" if self._prefix is None else self._prefix.decode()
         except UnicodeDecodeError:
-            return "a word is no Unicode"
+            return "a word is not valid Unicode"
         return Read(Word(source, text, prefix, self._plain, self._one), at)
 
     def _unquoted(self, at: int, char: int) -> int | str:
@@ -305,3 +304,28 @@ def _escaped(match: re.Match[bytes]) -> bytes | None:
     value = int(match["u"] or match["U"], 16)
     # The locale says how other characters are written.
     return bytes([value]) if 0 < value < 0x80 else None
+
+
+def _may_be_braces(text: bytes | bytearray) -> bool:
+    """Whether there is a `,` or a `..` between an opening brace and a closing one."""
+    inner = text[text.find(b"{") + 1 : text.rfind(b"}")] if b"{" in text else b""
+    return b"," in inner or b".." in inner
+
+
+BRACES: Final = re.compile(
+    rb"(?P<before>[A-Za-z0-9_./-]*)\{(?:(?P<words>[A-Za-z0-9_./-]*(?:,[A-Za-z0-9_./-]*)+)|(?P<first>[1-9]?\d)\.\.(?P<last>[1-9]?\d))\}"
+    rb"(?P<after>[A-Za-z0-9_./-]*)(?=[|&;()<> \t\n]|\Z)"
+)
+"""Such braces, with what stands right before and behind them (Bash Reference Manual, "Brace Expansion")."""
+
+
+def spelled_out(braces: re.Match[bytes]) -> list[Word]:
+    """The words that braces stand for; one that would be empty is none."""
+    if braces["words"] is not None:
+        inner = braces["words"].decode().split(",")
+    else:
+        first, last = int(braces["first"]), int(braces["last"])
+        inner = [str(one) for one in range(first, last + 1) or range(first, last - 1, -1)]
+    before, after = braces["before"].decode(), braces["after"].decode()
+    texts = (f"{before}{one}{after}" for one in inner)
+    return [Word(text, text) for text in texts if text]

@@ -1,15 +1,17 @@
-"""The walls around a command: what it may write, see and reach, and the system's programs that hold it to that."""
+"""How a command is confined: what it may write, see and reach, and the ways to have the system hold it to that."""
 
+from outrider.processes.sandbox.confinement import Confinement, Place, confinement_of
 from outrider.processes.sandbox.sandbox import Confined, Sandbox, SandboxWish, unconfined
-from outrider.processes.sandbox.signs import sign_of_sandbox
-from outrider.processes.sandbox.walls import Walls, walls_of
+from outrider.processes.sandbox.signs import sign_of_sandbox, sign_of_writing
 
 __all__ = [
     "Confined",
+    "Confinement",
+    "Place",
     "Sandbox",
     "SandboxWish",
-    "Walls",
+    "confinement_of",
     "sign_of_sandbox",
+    "sign_of_writing",
     "unconfined",
-    "walls_of",
 ]

@@ -1,4 +1,4 @@
-"""A command behind walls on Linux: the command line of bubblewrap (bwrap(1)).
+"""Linux with bubblewrap (bwrap(1)): mounts and namespaces, and a system call filter for what they leave open.
 
 User, process, network, IPC and host name namespaces of its own, no capabilities, a private `/dev` and `/proc`. Without
 these two, `/dev/null` is denied and processes of the host are seen; without the user namespace and the dropped
@@ -8,36 +8,66 @@ capabilities, root could mount its way out.
 from collections.abc import Sequence
 from typing import Final
 
-from outrider.processes.sandbox.walls import Kind, Walls
-
-PROGRAM: Final = "bwrap"
+from outrider.processes.launcher import HANDED_DESCRIPTOR, Launch
+from outrider.processes.sandbox.backend import Confining
+from outrider.processes.sandbox.confinement import Confinement, Kind
+from outrider.processes.sandbox.seccomp import program as system_call_filter
 
 _NAMESPACES: Final = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
     "--cap-drop", "ALL", "--die-with-parent",
 )  # fmt: skip
-_MOUNTS: Final[dict[Kind, str]] = {"readable": "--ro-bind", "writable": "--bind", "guarded": "--ro-bind"}
+MOST_MOUNTED_OVER: Final = 150
+"""Files and folders that it hides. It reads the table of mounts again for each: 100 take about 0.2 s, 500 more than 1 s."""
+_MOUNTS: Final[dict[Kind, str]] = {"readable": "--ro-bind", "writable": "--bind", "protected": "--ro-bind"}
+_OF_KERNEL: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
+"""What in `/proc` is no process. Root may write there without any capability, and a line in `core_pattern` runs outside of all this."""
 
 
-def wrapped(walls: Walls, cwd: str, argv: Sequence[str]) -> list[str]:
-    """The command line that runs `argv` behind walls.
+class Bubblewrap:
+    """The backend of that name."""
 
-    Args:
-        walls: What it finds. Each path exists.
-        cwd: The real path of the folder that it runs in.
-        argv: The command.
-    """
-    options = [*_NAMESPACES, *(() if walls.network else ("--unshare-net",))]
-    options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for wall in walls.walls:
-        if wall.kind in {"hidden", "closed"}:
-            options += ["--tmpfs", wall.path]
-        else:
-            options += [_MOUNTS[wall.kind], wall.path, wall.path]
-    # A home that lies in a hidden place is there, and empty.
-    options += ["--dir", walls.home]
-    for wall in walls.walls:
-        if wall.kind == "closed":
-            options += ["--remount-ro", wall.path]
-    options += ["--chdir", cwd]
-    return [PROGRAM, *options, "--", *argv]
+    name = "bubblewrap"
+    program = "bwrap"
+    has_own_tmp = True
+    shows_sockets = True
+
+    def problem(self, confinement: Confinement) -> str | None:
+        """Only trying it tells, unless starting would take too long."""
+        hidden = sum(place.kind in {"masked", "sealed"} for place in confinement.places)
+        if hidden > MOST_MOUNTED_OVER:
+            return (
+                f"{self.program} would take too long to hide more than {MOST_MOUNTED_OVER} files and folders"
+            )
+        return None
+
+    def unenforced(self, confinement: Confinement) -> tuple[str, ...]:
+        """It holds all, where the numbers of the system calls are known."""
+        if system_call_filter("families") is None:
+            return ("sockets of other kinds than Internet and UNIX are not refused on this processor",)
+        return ()
+
+    def confine(self, confinement: Confinement, program: str, cwd: str, argv: Sequence[str]) -> Confining:
+        """A command line of bwrap."""
+        calls = system_call_filter("families")
+        options = [*_NAMESPACES, *(() if confinement.network == "open" else ("--unshare-net",))]
+        if calls is not None:
+            options += ["--seccomp", str(HANDED_DESCRIPTOR)]
+        options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        for name in _OF_KERNEL:
+            options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+        for place in confinement.places:
+            if place.kind == "masked":
+                options += ["--ro-bind", confinement.blank, place.path]
+            elif place.kind in {"hidden", "sealed"}:
+                options += ["--tmpfs", place.path]
+            else:
+                options += [_MOUNTS[place.kind], place.path, place.path]
+        # A home that lies in a hidden place is there, and empty.
+        options += ["--dir", confinement.home]
+        for place in confinement.places:
+            if place.kind == "sealed":
+                options += ["--remount-ro", place.path]
+        options += ["--chdir", cwd]
+        launch = None if calls is None else Launch(handed=calls)
+        return Confining((program, *options, "--", *argv), launch)

@@ -1,28 +1,49 @@
-"""Whether commands can be run behind walls here, found out by doing it, and how.
+"""Whether and how commands can be confined here, found out by doing it.
 
-What is tried is a command line with the very options that will be used. What came of it is kept for as long as the
-options stay the same.
+What is tried is a command with the very options that will be used. What came of it is kept for as long as the options
+stay the same.
 """
 
 import asyncio
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.processes.commands import collect
-from outrider.processes.sandbox import bubblewrap, seatbelt
-from outrider.processes.sandbox.walls import NoWalls, Walls, environment_in, walls_of
-from outrider.processes.search_path import own_program
+from outrider.processes.environment import own_program
+from outrider.processes.sandbox import sockets
+from outrider.processes.sandbox.backend import Backend, Confining
+from outrider.processes.sandbox.bubblewrap import Bubblewrap
+from outrider.processes.sandbox.confinement import (
+    Confinement,
+    NoConfinement,
+    confinement_of,
+    environment_in,
+    programs_in,
+)
+from outrider.processes.sandbox.landlock import Landlock
+from outrider.processes.sandbox.seatbelt import Seatbelt
 from outrider.processes.supervisor import SpawnProblem, Supervisor
 
 PROBE_SECONDS: Final = 5.0
 _PROBE: Final = ("/bin/sh", "-c", "true > /dev/null")
-PROGRAMS: Final[Mapping[str, str]] = {"linux": bubblewrap.PROGRAM, "darwin": seatbelt.PROGRAM}
+BACKENDS: Final[Mapping[str, Sequence[Backend]]] = {
+    "linux": (Bubblewrap(), Landlock()),
+    "darwin": (Seatbelt(),),
+}
+"""For each system what is tried, the best first."""
 _LONGEST: Final = 200
 """Characters of what the tried command printed."""
+_MOST_TRIED: Final = 8
+"""Results that are kept."""
+_MOST_MASKED: Final = 500
+"""Sockets that are masked for one command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +54,8 @@ class SandboxWish:
     network: bool = False
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    backends: tuple[str, ...] | None = None
+    """The only backends that are tried, by their names in lower case; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +63,46 @@ class Confined:
     """How a command is run."""
 
     argv: tuple[str, ...]
+    """The command itself, as it is run where nothing confines it."""
     env: Mapping[str, str]
-    walls: Walls | None
+    confinement: Confinement | None
     """None: it runs without a sandbox."""
     told: str
-    """For a person: sandboxed or not, and why."""
+    """For a user: sandboxed or not, and why."""
     env_outside: Mapping[str, str]
     """Its environment without a sandbox."""
-    argv_outside: tuple[str, ...]
-    """How it is run without a sandbox."""
     refused: bool = False
     """Whether it must not run at all: a sandbox is required, and there is none."""
     may_leave: bool = False
-    """Whether the person may choose to run it without."""
+    """Whether the user may choose to run it without."""
+    turned_off: bool = False
+    """Whether there is no sandbox because the settings want none."""
+    backend: str = ""
+    """What holds it, as a user knows it; empty for nothing."""
+    unenforced: tuple[str, ...] = ()
+    """What of the confinement that cannot hold."""
+    begin: Callable[[], Awaitable[Confining | SpawnProblem]] | None = None
+
+    async def start(self) -> Confining | SpawnProblem:
+        """What to start now. Asked for each time, as what has to be masked comes and goes."""
+        return Confining(self.argv) if self.begin is None else await self.begin()
+
+    def outside(self) -> "Confined":
+        """The same command without a sandbox."""
+        return unconfined(self.argv, self.env_outside, "Not sandboxed.")
+
+    def covered(self) -> list[Any]:
+        """What an approval of it covers, as JSON takes it."""
+        held = self.confinement
+        if held is None:
+            return [list(self.argv)]
+        places = [[place.kind, place.path] for place in held.places]
+        return [list(self.argv), self.backend, held.network, held.home, places]
 
 
 def unconfined(argv: Sequence[str], env: Mapping[str, str], told: str, *, refused: bool = False) -> Confined:
     """A command without a sandbox."""
-    return Confined(tuple(argv), dict(env), None, told, dict(env), tuple(argv), refused)
+    return Confined(tuple(argv), dict(env), None, told, dict(env), refused)
 
 
 @dataclass(slots=True)
@@ -72,6 +117,8 @@ class Sandbox:
     _tried: dict[tuple[object, ...], "asyncio.Task[str | None]"] = field(
         default_factory=dict[tuple[object, ...], "asyncio.Task[str | None]"]
     )
+    _tmp: str | None = None
+    """The folder for temporary files of commands that have no `/tmp` of their own."""
 
     async def confine(
         self,
@@ -81,8 +128,10 @@ class Sandbox:
         env: Mapping[str, str],
         folders: Sequence[Path],
         wish: SandboxWish,
+        protected: Sequence[str] = (),
+        repositories: Sequence[str] = (),
     ) -> Confined:
-        """Put a command behind walls, if that is wanted and possible.
+        """Confine a command, if that is wanted and possible.
 
         Args:
             argv: The command.
@@ -90,98 +139,241 @@ class Sandbox:
             env: Its environment.
             folders: The workspace folders.
             wish: What the settings say.
+            protected: See `confinement_of`.
+            repositories: See `confinement_of`.
         """
-        argv, program = await asyncio.to_thread(self._found, argv, env, cwd, folders)
+        argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
         if wish.mode == "off":
-            return unconfined(argv, env, "Not sandboxed: the setting `sandbox` is off.")
+            off = unconfined(argv, env, "Not sandboxed: the setting `sandbox` is off.")
+            return replace(off, turned_off=True)
         refused = wish.mode == "required"
-        walls = await asyncio.to_thread(self._walls, cwd, env, folders, wish)
-        if isinstance(walls, NoWalls):
-            return unconfined(argv, env, _without(walls.message, refused=refused), refused=refused)
-        if problem := await self._problem(program, walls, env):
-            return unconfined(argv, env, _without(problem, refused=refused), refused=refused)
-        network = "with the network" if walls.network else "without network"
-        return Confined(
-            (program, *self._wrapped(walls, str(cwd), argv)[1:]),
-            environment_in(env),
-            walls,
-            f"Sandboxed: it can write in the workspace only, and runs {network}.",
-            dict(env),
-            tuple(argv),
-            may_leave=not refused,
-        )
+        build = partial(self._confinement, cwd, env, folders, wish, protected, repositories)
+        held = await asyncio.to_thread(build)
+        if isinstance(held, NoConfinement):
+            return unconfined(argv, env, _without(held.message, refused=refused), refused=refused)
+        confined = await self._held(held, argv, cwd, env, folders, wish)
+        if isinstance(confined, str):
+            return unconfined(argv, env, _without(confined, refused=refused), refused=refused)
+        return confined
+
+    async def confine_reading(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        folders: Sequence[Path],
+        wish: SandboxWish,
+        hidden: tuple[Sequence[str], Sequence[str]],
+        seen: Sequence[str] = (),
+        blank: str = "/dev/null",
+    ) -> Confined | None:
+        """Confine a command so that it can only read, and does not see what is to be hidden; None where nothing holds it to that.
+
+        Args:
+            argv: The command.
+            cwd: Where it runs; a real path in a workspace folder.
+            env: Its environment.
+            folders: The workspace folders.
+            wish: What the settings say; what they open beside the workspace stays closed to it.
+            hidden: Files and folders of the workspace that are to be hidden, by their real paths.
+            seen: Files outside of the workspace that it needs.
+            blank: See `Confinement.reading`.
+        """
+        if wish.mode == "off":
+            return None
+        argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
+        alone = replace(wish, network=False, readable=(), writable=())
+
+        def build() -> Confinement | NoConfinement:
+            held = self._confinement(cwd, env, folders, alone, (), ())
+            programs = programs_in(env.get("PATH", ""), _home(env), all_of_them=True)
+            return (
+                held if isinstance(held, NoConfinement) else held.reading(*hidden, [*programs, *seen], blank)
+            )
+
+        held = await asyncio.to_thread(build)
+        if isinstance(held, NoConfinement):
+            return None
+        confined = await self._held(held, argv, cwd, env, folders, alone)
+        if isinstance(confined, str) or confined.unenforced:
+            return None
+        told = f"Sandboxed by {confined.backend}: it can only read the workspace, without the secret files, and runs without network."
+        return replace(confined, told=told, may_leave=False)
+
+    async def _held(
+        self,
+        held: Confinement,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        folders: Sequence[Path],
+        wish: SandboxWish,
+    ) -> Confined | str:
+        """The command as the first backend holds it that can; why none can."""
+        problems: list[str] = []
+        for backend in BACKENDS.get(self.platform, ()):
+            if wish.backends is not None and backend.name.lower() not in wish.backends:
+                continue
+            confinement = await asyncio.to_thread(self._with_tmp, backend, held)
+            program = await asyncio.to_thread(_program, backend, env, cwd, folders)
+            if problem := await self._problem(backend, program, confinement, env):
+                problems.append(problem)
+                continue
+            unenforced = await asyncio.to_thread(backend.unenforced, confinement)
+            return Confined(
+                tuple(argv),
+                environment_in(env, confinement),
+                confinement,
+                _told(backend, confinement, unenforced),
+                dict(env),
+                may_leave=wish.mode != "required",
+                backend=backend.name,
+                unenforced=unenforced,
+                begin=partial(self._begin, backend, program, confinement, str(cwd), argv, folders),
+            )
+        return "; ".join(problems) or f"there is no sandbox for {self.platform}"
 
     async def close(self) -> None:
         """Give up what is being tried."""
         for tried in self._tried.values():
             tried.cancel()
         await asyncio.gather(*self._tried.values(), return_exceptions=True)
+        if self._tmp is not None:
+            await asyncio.to_thread(shutil.rmtree, self._tmp, ignore_errors=True)
+            self._tmp = None
 
-    def _found(
-        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, folders: Sequence[Path]
-    ) -> tuple[list[str], str]:
-        """A command line, and the program that puts it behind walls: no file of the workspace stands for either."""
-        roots = [str(folder.resolve()) for folder in folders]
-        program, walls = (
-            own_program(name, env.get("PATH", ""), str(cwd), roots)
-            for name in (argv[0], PROGRAMS.get(self.platform, ""))
-        )
-        return [program, *argv[1:]], walls
-
-    def _walls(
-        self, cwd: Path, env: Mapping[str, str], folders: Sequence[Path], wish: SandboxWish
-    ) -> Walls | NoWalls:
-        home = Path(env.get("HOME") or Path.home())
+    def _confinement(
+        self,
+        cwd: Path,
+        env: Mapping[str, str],
+        folders: Sequence[Path],
+        wish: SandboxWish,
+        protected: Sequence[str],
+        repositories: Sequence[str],
+    ) -> Confinement | NoConfinement:
+        home = _home(env)
         inside = any(cwd.is_relative_to(folder.resolve()) for folder in folders)
-        return walls_of(
+        return confinement_of(
             writable=[*folders, *_paths(wish.writable, home)],
             readable=[*_paths(wish.readable, home), *(() if inside else (cwd,))],
             private=self.private,
             home=home,
             search_path=env.get("PATH", ""),
             network=wish.network,
+            protected=protected,
+            repositories=repositories,
         )
 
-    def _wrapped(self, walls: Walls, cwd: str, argv: Sequence[str]) -> list[str]:
-        if self.platform == "darwin":
-            return seatbelt.wrapped(walls, argv)
-        return bubblewrap.wrapped(walls, cwd, argv)
+    def _with_tmp(self, backend: Backend, confinement: Confinement) -> Confinement:
+        if backend.has_own_tmp:
+            return confinement
+        if self._tmp is None:
+            try:
+                self._tmp = str(Path(tempfile.mkdtemp(prefix="outrider-")).resolve())
+            except OSError:
+                return confinement
+        return replace(confinement, tmp=self._tmp)
 
-    async def _problem(self, program: str, walls: Walls, env: Mapping[str, str]) -> str | None:
-        """Why these walls cannot be had here; None if they can."""
-        if self.platform not in {"linux", "darwin"}:
-            return f"there is no sandbox for {self.platform}"
-        key = (program, walls, env.get("PATH"))
+    async def _begin(
+        self,
+        backend: Backend,
+        program: str,
+        confinement: Confinement,
+        cwd: str,
+        argv: Sequence[str],
+        folders: Sequence[Path],
+    ) -> Confining | SpawnProblem:
+        return await asyncio.to_thread(_masked, backend, program, confinement, cwd, argv, folders)
+
+    async def _problem(
+        self, backend: Backend, program: str, confinement: Confinement, env: Mapping[str, str]
+    ) -> str | None:
+        """Why a backend cannot hold this confinement; None if it can."""
+        key = (backend.name, program, confinement, env.get("PATH"))
         tried = self._tried.get(key)
         if tried is None:
-            if len(self._tried) >= 8:  # folders come and go
+            if len(self._tried) >= _MOST_TRIED:  # folders come and go
                 self._tried.pop(next(iter(self._tried)))
-            tried = self._tried[key] = asyncio.ensure_future(self._try(program, walls, env))
+            tried = self._tried[key] = asyncio.ensure_future(self._try(backend, program, confinement, env))
         return await asyncio.shield(tried)
 
-    async def _try(self, program: str, walls: Walls, env: Mapping[str, str]) -> str | None:
-        argv = [program, *self._wrapped(walls, "/", _PROBE)[1:]]
+    async def _try(
+        self, backend: Backend, program: str, confinement: Confinement, env: Mapping[str, str]
+    ) -> str | None:
+        if problem := await asyncio.to_thread(backend.problem, confinement):
+            return problem
+        confining = await asyncio.to_thread(backend.confine, confinement, program, "/", _PROBE)
         came = await collect(
             self.supervisor,
-            argv,
+            confining.argv,
             cwd=Path("/"),
             env=env,
             clock=self.clock,
             seconds=PROBE_SECONDS,
             limit=4096,
+            launch=confining.launch,
         )
+        name = program or backend.name
         if isinstance(came, SpawnProblem):
             return came.message
         if came.timed_out:
-            return f"{argv[0]} did not answer for {PROBE_SECONDS:g} s"
+            return f"{name} did not answer for {PROBE_SECONDS:g} s"
         if came.code != 0:
             said = " ".join((came.stderr or came.stdout).decode("utf-8", "replace").split())[:_LONGEST]
-            return f"{argv[0]} cannot be used here: {said or f'exit code {came.code}'}"
+            return f"{name} cannot be used here: {said or f'exit code {came.code}'}"
         return None
 
 
+def _with_own_program(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path, folders: Sequence[Path]
+) -> list[str]:
+    """A command line whose program is no file of the workspace. Blocks."""
+    roots = [str(folder.resolve()) for folder in folders]
+    return [own_program(argv[0], env.get("PATH", ""), str(cwd), roots), *argv[1:]]
+
+
+def _program(backend: Backend, env: Mapping[str, str], cwd: Path, folders: Sequence[Path]) -> str:
+    """The program of a backend, which is no file of the workspace either; empty if it needs none. Blocks."""
+    if backend.program is None:
+        return ""
+    roots = [str(folder.resolve()) for folder in folders]
+    return own_program(backend.program, env.get("PATH", ""), str(cwd), roots)
+
+
+def _masked(
+    backend: Backend,
+    program: str,
+    confinement: Confinement,
+    cwd: str,
+    argv: Sequence[str],
+    folders: Sequence[Path],
+) -> Confining | SpawnProblem:
+    """How to run a command with the sockets masked that it could see now. Blocks."""
+    if backend.shows_sockets:
+        try:
+            listing = sockets.LISTING.read_text("utf-8", "surrogateescape")
+        except OSError as problem:
+            return SpawnProblem(f"the sockets of this machine cannot be listed: {problem.strerror}")
+        masked = confinement.masking(sockets.listening(folders, listing))
+        if len(masked.places) > len(confinement.places) + _MOST_MASKED:
+            return SpawnProblem("there are too many sockets in folders visible to it")
+        confinement = masked
+    return backend.confine(confinement, program, cwd, argv)
+
+
+def _told(backend: Backend, confinement: Confinement, unenforced: Sequence[str]) -> str:
+    network = "with the network" if confinement.network == "open" else "without network"
+    told = f"Sandboxed by {backend.name}: it can write only in the workspace, and runs {network}."
+    return f"{told} Limits of this sandbox: {'; '.join(unenforced)}." if unenforced else told
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or Path.home())
+
+
 def _paths(named: Sequence[str], home: Path) -> list[Path]:
-    """The folders that the person names, absolute or from `~` on."""
+    """The folders that the user names, absolute or from `~` on."""
     paths = [home / text[2:] if text.startswith("~/") else Path(text) for text in named]
     return [path for path in paths if path.is_absolute()]
 

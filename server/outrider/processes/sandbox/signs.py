@@ -1,50 +1,164 @@
-"""What a command prints when it meets a wall. It is a guess: a program may print anything."""
+"""Whether the sandbox can have been what made a command fail.
 
-import re
+A program may print anything, so that its words alone are no reason to leave the sandbox. They count where what is known
+agrees with them: the file that they name is one that the sandbox keeps from the command, and that the user could have
+used without it.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Final
 
-_WRITES: Final = re.compile(r"Read-only file system|EROFS|Operation not permitted|Permission denied|EACCES")
-_NETWORK: Final = re.compile(
-    r"Network is unreachable|ENETUNREACH|Temporary failure in name resolution|EAI_AGAIN|getaddrinfo"
-    r"|[Cc]ould not resolve|[Nn]ame or service not known|Failed to resolve|NameResolutionError"
-    r"|[Nn]o address associated|dial tcp|[Cc]onnection refused|ECONNREFUSED|[Cc]ouldn't connect"
-)
-_PATH: Final = re.compile(r"(?<![\w./~+-])/")
-"""Where an absolute path begins."""
-_HIDDEN: Final = re.compile(r"No such file or directory|ENOENT|command not found|ModuleNotFoundError")
+_READ_ONLY: Final = ("read-only file system", "erofs")
+"""What hardly ever happens without a sandbox; a command that writes in what is shut says so, with the name of the file or without."""
+_REFUSED: Final = ("permission denied", "operation not permitted", "eacces", "eperm")
+"""What happens for many reasons: it is a sign only with the name of a file."""
+_NO_NETWORK: Final = (
+    "network is unreachable", "enetunreach", "temporary failure in name resolution", "eai_again", "getaddrinfo",
+    "could not resolve", "name or service not known", "failed to resolve", "nameresolutionerror",
+    "no address associated",
+)  # fmt: skip
+_NO_SERVER: Final = ("connection refused", "econnrefused", "couldn't connect")
+"""What happens for many reasons: without a network it is a sign where it names a server of this machine that runs."""
+_MISSING: Final = ("no such file or directory", "enoent", "command not found", "modulenotfounderror")
+_AROUND_A_PATH: Final = str.maketrans(dict.fromkeys("\"'`‘’“”()[]<>=,;:", " "))
+_QUOTES: Final = ("'", '"', "`")
+_MOST_PATHS: Final = 200
+"""Paths of an output that are looked up."""
+_LISTENS: Final = "0A"
+_LONGEST_PORT: Final = 5
 
 
 def sign_of_sandbox(
-    output: str, *, network: bool, hidden: tuple[str, ...] = (), seen: tuple[str, ...] = ()
+    output: str,
+    *,
+    cwd: str,
+    network: bool,
+    command: str = "",
+    writable: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+    seen: Sequence[str] = (),
 ) -> str | None:
-    """What in the output of a failed command says that the sandbox stood in its way, in words; None if nothing does.
+    """What in the output of a failed command fits the sandbox as its cause, in words; None if nothing does.
+
+    Blocks: it looks up the files that are named.
 
     Args:
         output: What it printed.
+        cwd: Where it ran.
         network: Whether it could reach the network.
-        hidden: Places that it could not see; a file that is missing there is a sign.
-        seen: Places in those that it could see, such as the workspace: what is missing there is missing everywhere.
+        command: Its text: where a line names no file, the command may.
+        writable: Folders that it could write in.
+        hidden: Folders that were empty for it.
+        seen: Places that it could see as they are, in hidden folders too; what is missing there is missing everywhere.
+
+    Returns:
+        A clause that follows "It failed in the sandbox".
     """
-    if found := _WRITES.search(output):
-        return f"it printed “{found.group()}”, as where something cannot be written"
-    if not network and (found := _NETWORK.search(output)):
-        return f"it printed “{found.group()}”, as where there is no network"
+    left = _MOST_PATHS
+    places = (*writable, *hidden, *seen)
     for line in output.splitlines():
-        if _HIDDEN.search(line) and (place := _hidden_in(line, hidden, seen)):
-            return f"it missed something in {place}, which is hidden from it"
+        folded = line.casefold()
+        refused = _first(folded, (*_READ_ONLY, *_REFUSED))
+        missing = _first(folded, _MISSING)
+        if refused or missing:
+            paths = list(islice(_paths_in(line, cwd), left))
+            left -= len(paths)
+            if refused in _READ_ONLY and not paths:
+                paths = _words_of(command, cwd)
+            for path in paths:
+                place = _innermost(path, places)
+                if refused and place not in writable and _could_be_written(path):
+                    return f"it printed “{refused}” about {path}, which it cannot write to"
+                if missing and place in hidden and place not in seen and os.path.lexists(path):
+                    return f"it did not find {path}, which is hidden from it"
+        found = _first(folded, _NO_NETWORK) or (_first(folded, _NO_SERVER) if _names_a_server(line) else None)
+        if not network and found:
+            return f"it printed “{found}”, as without a network"
     return None
 
 
-def _hidden_in(line: str, hidden: tuple[str, ...], seen: tuple[str, ...]) -> str | None:
-    """The hidden place in which a path of a line lies; as for the walls themselves, the longest one decides."""
-    for begin in _PATH.finditer(line):
-        path = line[begin.start() :]
-        around = [
-            place
-            for place in (*hidden, *seen)
-            if path.startswith(place) and not re.match(r"[\w.+-]", path[len(place) :])
-        ]
-        place = max(around, key=len, default=None)
-        if place in hidden:
-            return place
+def sign_of_writing(
+    output: str, *, cwd: str, is_readable: Callable[[str], bool], command: str = ""
+) -> str | None:
+    """What in the output of a failed command fits a read-only sandbox as its cause, in words; None if nothing does.
+
+    Blocks: it looks up the files that are named.
+
+    Args:
+        output: What it printed.
+        cwd: Where it ran.
+        is_readable: Whether it could see a file, and not write it.
+        command: Its text: where a line names no file, the command may.
+    """
+    left = _MOST_PATHS
+    for line in output.splitlines():
+        folded = line.casefold()
+        if (refused := _first(folded, (*_READ_ONLY, *_REFUSED))) is None:
+            continue
+        paths = list(islice(_paths_in(line, cwd), left))
+        left -= len(paths)
+        if refused in _READ_ONLY and not paths:
+            paths = _words_of(command, cwd)
+        if any(is_readable(path) and _could_be_written(path) for path in paths):
+            return f"it printed “{refused}”"
     return None
+
+
+def _first(line: str, words: Sequence[str]) -> str | None:
+    return next((word for word in words if word in line), None)
+
+
+def _names_a_server(line: str) -> bool:
+    """Whether a number in a line is a port of this machine that somebody listens at."""
+    numbers = "".join(letter if letter in "0123456789" else " " for letter in line).split()
+    ports = {int(number) for number in numbers if len(number) <= _LONGEST_PORT}
+    return not ports.isdisjoint(_listening()) if ports else False
+
+
+def _listening() -> Iterator[int]:
+    """The TCP ports of this machine that somebody listens at; none where the system does not tell them so.
+
+    Source: proc_net_tcp of the Linux kernel's documentation: local address and port in hexadecimal, then state.
+    """
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            rows = Path(table).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            _, local, _, state, *_ = row.split()
+            if state == _LISTENS:
+                yield int(local.rpartition(":")[2], 16)
+
+
+def _paths_in(line: str, cwd: str) -> Iterator[str]:
+    """The real paths that a line may name, absolute or relative to the folder of the command."""
+    quoted = [part for quote in _QUOTES for part in line.split(quote)[1::2]]
+    for text in dict.fromkeys((*quoted, *line.translate(_AROUND_A_PATH).split())):
+        if text in quoted or "/" in text:
+            try:
+                yield os.path.realpath(os.path.join(cwd, os.path.expanduser(text)))  # noqa: PTH118, PTH111
+            except (OSError, ValueError):
+                continue
+
+
+def _words_of(command: str, cwd: str) -> list[str]:
+    """The real paths that the words of a command may be."""
+    words = [word if "/" in word else f"./{word}" for word in command.translate(_AROUND_A_PATH).split()]
+    return list(islice(_paths_in(" ".join(words), cwd), _MOST_PATHS))
+
+
+def _innermost(path: str, places: Sequence[str]) -> str | None:
+    """The place around a path that decides about it, which is the innermost one."""
+    around = [place for place in places if path == place or path.startswith(f"{place.rstrip('/')}/")]
+    return max(around, key=len, default=None)
+
+
+def _could_be_written(path: str) -> bool:
+    """Whether the user may write a file, or make it, without a sandbox."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)  # noqa: PTH120
+    return os.access(path, os.W_OK)

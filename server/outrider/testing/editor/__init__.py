@@ -1,1 +1,1 @@
-"""The fake editor: what a client is to the server, message by message, and what its person says."""
+"""The fake editor: what a client is to the server, message by message, and what its user says."""

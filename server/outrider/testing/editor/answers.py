@@ -1,4 +1,4 @@
-"""What the fake editor's person says to a question and its tools give, and the record of what was asked."""
+"""What the fake editor's user says to a question and its tools give, and the record of what was asked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class Question:
     item: dict[str, Any] | None = field(default=None, repr=False)
     """Of an `outrider/ask`: the open item."""
     answer: Answer | None = None
-    """What the person was told to say; None while nobody has decided."""
+    """What the user was told to say; None while nobody has decided."""
     answered: bool = False
     """Whether a response went out."""
     withdrawn: bool = False

@@ -1,15 +1,92 @@
-"""What a fake editor's person is asked, by a message of LSP or by a request of ours, and how they answer."""
+"""What a fake editor's user is asked, by a message of LSP or by a request of ours, and how they answer."""
 
 from pathlib import Path
 from typing import Any, cast
 
-from outrider.testing.editor.answers import Answer, Answers, Dismiss, Fail, Late, Never, Question, Reply
+from outrider.testing.editor.answers import (
+    Answer,
+    Answers,
+    Dismiss,
+    Fail,
+    Late,
+    Never,
+    Question,
+    Reply,
+    ToolAnswer,
+    ToolAnswers,
+    ToolCall,
+    Wrong,
+)  # fmt: skip
 from outrider.testing.editor.checks import Watch, capability
+from outrider.testing.editor.document_client import SavingClient
 from outrider.testing.editor.profiles import Profile
-from outrider.testing.editor.tool_client import ToolClient
-from outrider_protocol import ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, REJECT, RUN_OUTSIDE
+from outrider_protocol import ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, KEEP, PUT_BACK, REJECT, RUN_OUTSIDE
 
 Object = dict[str, Any]
+
+
+class ToolClient(SavingClient):
+    """A client that runs the tools it registered, as it is told."""
+
+    def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:
+        """A client that is not connected; see `DocumentClient`."""
+        super().__init__(profile, root, watch)
+        self.tool_answers: ToolAnswers | None = None
+        """What its tools give; None: it knows no `outrider/tool`."""
+        self.tool_calls: list[ToolCall] = []
+
+    async def tool_call(self, count: int = 1, *, seconds: float | None = None) -> ToolCall:
+        """Wait for the `count`-th call of a tool of this editor."""
+        await self.wait_for(
+            lambda: len(self.tool_calls) >= count, f"tool call number {count}", seconds=seconds
+        )
+        return self.tool_calls[count - 1]
+
+    def answer_tool(self, call: ToolCall, answer: ToolAnswer | None = None) -> None:
+        """Answer a call that had no answer, or once more; absent means what its `Late` says."""
+        if answer is None:
+            if not isinstance(call.answer, Late):
+                raise ValueError(f"nothing was planned for {call.name}")
+            answer = call.answer.title
+        call.answer = answer
+        match answer:
+            case Never() | Late():
+                return
+            case Fail():
+                self._respond_error(call.request_id, answer.code, answer.message)
+            case Reply():
+                self._respond(call.request_id, answer.result)
+            case Dismiss():
+                self._respond(call.request_id, None)
+            case Wrong():
+                self._respond(call.request_id, {"content": answer.content, "isError": True})
+            case str():
+                self._respond(call.request_id, {"content": answer})
+        call.answered = True
+
+    def _run_tool(self, number: int | str, params: Object) -> None:
+        call = ToolCall(
+            number,
+            params["id"],
+            params["callId"],
+            params["name"],
+            params["input"],
+            params.get("again") is True,
+        )
+        self.tool_calls.append(call)
+        answers = self.tool_answers or []
+        answer = answers(call) if callable(answers) else answers.pop(0) if answers else Dismiss()
+        match self.profile.tool_fault:
+            case "garbage":
+                answer = Reply({"content": [{"type": "text", "text": "?"}]})
+            case "error":
+                answer = Fail(message="the tool is broken")
+            case _:
+                pass
+        self.answer_tool(call, answer)
+        if self.profile.tool_fault == "twice" and call.answered:
+            self.answer_tool(call, "another answer")
+
 
 METHOD_NOT_FOUND = -32601
 
@@ -19,11 +96,13 @@ _DECISIONS = {
     ALLOW_SESSION: "allow_session",
     ALWAYS_ALLOW: "allow_always",
     REJECT: "reject",
+    PUT_BACK: "put_back",
+    KEEP: "keep",
 }
 
 
 class AskedClient(ToolClient):
-    """A client with a person at it."""
+    """A client with a user at it."""
 
     def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:
         """A client that is not connected; see `DocumentClient`."""
@@ -62,10 +141,10 @@ class AskedClient(ToolClient):
         self._answer(question, answer)
 
     def _ask_item(self, number: int | str, params: Object) -> None:
-        """Put an open item before the person, as a plugin does that shows approvals itself."""
+        """Put an open item before the user, as a plugin does that shows approvals itself."""
         item = cast("Object", params["item"])
         titles = tuple(cast("list[str]", item.get("options") or []))
-        message = f"{item['title']}\n{item.get('detail', '')}".strip()
+        message = f"{item.get('summary') or item['title']}\n{item.get('detail', '')}".strip()
         question = Question(number, message, titles, (), item)
         self.questions.append(question)
         answer = self._decide(question)

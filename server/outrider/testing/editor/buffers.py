@@ -130,7 +130,7 @@ class Buffer:
     adds_line_at_end: bool = False
     """Whether an edit that begins after the last line adds an empty line (Neovim 0.10 and 0.11)."""
     opened_by_edit: bool = False
-    """Whether the person never opened it: a workspace edit did."""
+    """Whether the user never opened it: a workspace edit did."""
     saved: str | None = None
     """The text as it stands on disk; None if it never stood there."""
     undo_steps: list[UndoStep] = field(default_factory=list[UndoStep])

@@ -12,6 +12,8 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 import outrider_protocol as names
+from outrider.ports.events import Logged, LoggedEvent, from_wire
+from outrider_protocol import logged
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.notifications import Event, Frame
@@ -181,7 +183,7 @@ class Watch:
         if not self._asks:
             self._wrong(message, "the client did not name the extension `ask`")
         if asked.item.kind == "tool":
-            self._wrong(message, "a tool's call is nothing for the person")
+            self._wrong(message, "a tool's call is nothing for the user")
 
     def _tool_call(self, message: Object, params: Object) -> None:
         self._check_nulls(message, params)
@@ -305,37 +307,39 @@ class Watch:
         if event.seq == 1:
             self._whole_sessions.add(event.session_id)
         self._last_seq[event.session_id] = event.seq
-        self._follow(message, event)
+        self._follow(message, from_wire(cast("logged.WireEvent", params)))
 
-    def _follow(self, message: Object, event: Event) -> None:
-        turn, data = event.turn_id or "", event.data
+    def _follow(self, message: Object, event: LoggedEvent) -> None:
+        turn = event.turn_id or ""
         if turn in self._finished_turns and event.type.startswith(("turn.", "tool.", "model.", "approval.")):
             self._wrong(message, f"{event.type} of {turn} after its turn.finished")
         match event.type:
             case "tool.requested":
-                self._calls[turn].setdefault(data["callId"], 0)
+                self._calls[turn].setdefault(event.data["callId"], 0)
             case "tool.finished":
                 calls = self._calls[turn]
-                if data["callId"] not in calls and event.session_id in self._whole_sessions:
-                    self._wrong(message, f"tool.finished for {data['callId']}, which nobody requested")
-                calls[data["callId"]] = calls.get(data["callId"], 0) + 1
-                if calls[data["callId"]] > 1:
-                    self._wrong(message, f"a second tool.finished for {data['callId']}")
+                if event.data["callId"] not in calls and event.session_id in self._whole_sessions:
+                    self._wrong(message, f"tool.finished for {event.data['callId']}, which nobody requested")
+                calls[event.data["callId"]] = calls.get(event.data["callId"], 0) + 1
+                if calls[event.data["callId"]] > 1:
+                    self._wrong(message, f"a second tool.finished for {event.data['callId']}")
             case "turn.finished":
                 self._finished_turns.add(turn)
                 for call, results in self._calls[turn].items():
                     if results == 0:
                         self._wrong(message, f"{turn} finished and its call {call} has no result")
             case "model.responded":
-                self._check_stream(message, event, "text", data["text"])
-                self._check_stream(message, event, "reasoning", data.get("reasoning") or "")
+                self._check_stream(message, event, "text", event.data["text"])
+                self._check_stream(message, event, "reasoning", event.data.get("reasoning", ""))
             case "model.reset":
                 for kind in ("text", "reasoning"):
-                    self._streams.pop((event.session_id, data["messageId"], kind), None)
+                    self._streams.pop((event.session_id, event.data["messageId"], kind), None)
             case _:
                 pass
 
-    def _check_stream(self, message: Object, event: Event, kind: str, whole: str) -> None:
+    def _check_stream(
+        self, message: Object, event: Logged[logged.ModelResponded], kind: str, whole: str
+    ) -> None:
         streamed = self._streams.get((event.session_id, event.data["messageId"], kind))
         if streamed is not None and streamed != whole:
             self._wrong(message, f"the frames of {event.data['messageId']} join to another {kind}")

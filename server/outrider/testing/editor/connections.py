@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from outrider.lsp.outgoing import Outgoing
+from outrider.lsp.transport.framing import Outgoing
 
 Object = dict[str, Any]
 
@@ -296,7 +296,7 @@ class Stdio:
                     break
                 self.on_message(message)
         except (ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as problem:
-            reason = self.fault = f"it wrote something that is no LSP: {problem}"
+            reason = self.fault = f"it wrote something that is not LSP: {problem}"
         if not self._may_end:
             self.fault = self.fault or "it ended before it was told to"
         self.on_end("; ".join((reason, *self.stderr)))

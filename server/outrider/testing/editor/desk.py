@@ -220,7 +220,7 @@ class Desk:
         return None
 
     def rename(self, old: Path, new: Path) -> EditOutcome:
-        """Rename a file, or a folder, as the person does it: what is open there is open at the new place then."""
+        """Rename a file, or a folder, as the user does it: what is open there is open at the new place then."""
         outcome = EditOutcome(renamed=[(old.as_uri(), new.as_uri())])
         new.parent.mkdir(parents=True, exist_ok=True)
         old.rename(new)

@@ -1,7 +1,7 @@
 """The fake editor: a client that treats the server as a real editor would, message by message.
 
 It acts out a `Profile` with plain JSON-RPC dicts, records everything, and checks what the server sends (`Watch`).
-It must never smooth over a fault of the server, and never do by itself what a person would have to do.
+It must never smooth over a fault of the server, and never do by itself what a user would have to do.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from typing import Any, Final, cast
 
 import outrider_protocol as names
 from outrider.testing.editor.answers import Question
+from outrider.testing.editor.asked_client import AskedClient
 from outrider.testing.editor.buffers import PositionEncoding
 from outrider.testing.editor.checks import Watch, capability
 from outrider.testing.editor.connections import Connection
 from outrider.testing.editor.desk import EditOutcome, first_edit_only, path_of, targets
-from outrider.testing.editor.previews import Preview, PreviewingClient
 from outrider.testing.editor.profiles import Profile
-from outrider.testing.editor.wire_client import WAIT_SECONDS, Pending, RpcError
+from outrider.testing.editor.wire_client import Pending, RpcError
 
 Object = dict[str, Any]
 
@@ -33,7 +33,7 @@ _OPTIONS: Final = "initializationOptions: "
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message for the person, or a line of the log."""
+    """A message for the user, or a line of the log."""
 
     level: int
     """LSP `MessageType`: 1 error, 2 warning, 3 info, 4 log."""
@@ -66,8 +66,8 @@ class Progress:
         return self.begin is not None and self.end is None
 
 
-class FakeEditor(PreviewingClient):
-    """An editor with a workspace, a person and a server."""
+class FakeEditor(AskedClient):
+    """An editor with a workspace, a user and a server."""
 
     def __init__(
         self,
@@ -144,8 +144,6 @@ class FakeEditor(PreviewingClient):
             raise RuntimeError("the server is still there")
         self._disconnected(_watch(self.profile, self.options))
         self.progress.clear()
-        for preview in self.previews:
-            preview.is_orphaned = True
         for question in self.questions:
             question.replaced = question.replaced or not question.answered
         await self.start(connection)
@@ -204,7 +202,7 @@ class FakeEditor(PreviewingClient):
         argument: Mapping[str, Any] | None = None,
         *,
         token: int | str | None = None,
-        seconds: float = WAIT_SECONDS,
+        seconds: float | None = None,
     ) -> Any:
         """Run a command with one object and give its result.
 
@@ -212,7 +210,7 @@ class FakeEditor(PreviewingClient):
             name: Such as `outrider.run`.
             argument: Its one argument.
             token: A `workDoneToken` of the client's making.
-            seconds: Real seconds it may take.
+            seconds: Real seconds it may take; None: as long as anything may.
 
         Raises:
             RpcError: The server answered with an error.
@@ -229,12 +227,12 @@ class FakeEditor(PreviewingClient):
         """Run a command without waiting for its result."""
         return self.request_nowait("workspace/executeCommand", _command(name, argument, token))
 
-    async def run(self, prompt: str, *, seconds: float = WAIT_SECONDS, **params: Any) -> Object:
+    async def run(self, prompt: str, *, seconds: float | None = None, **params: Any) -> Object:
         """Give a task and wait until its turn is finished or needs an answer.
 
         Args:
             prompt: The task.
-            seconds: Real seconds it may take.
+            seconds: Real seconds it may take; None: as long as anything may.
             params: Further params of `outrider.run`, as on the wire.
 
         Returns:
@@ -244,7 +242,7 @@ class FakeEditor(PreviewingClient):
         self.session_id, self.turn_id = started["sessionId"], started["turnId"]
         return await self.wait_turn(seconds=seconds)
 
-    async def wait_turn(self, turn_id: str | None = None, *, seconds: float = WAIT_SECONDS) -> Object:
+    async def wait_turn(self, turn_id: str | None = None, *, seconds: float | None = None) -> Object:
         """Wait until a turn is finished or needs an answer; absent means the turn of the last `run`."""
         __tracebackhide__ = True
         return await self.command(names.WAIT, {"turnId": turn_id or self.turn_id}, seconds=seconds)
@@ -332,7 +330,7 @@ class FakeEditor(PreviewingClient):
     # --- waiting ---------------------------------------------------------------------------------------------
 
     async def event(
-        self, event_type: str, *, count: int = 1, turn_id: str | None = None, seconds: float = WAIT_SECONDS
+        self, event_type: str, *, count: int = 1, turn_id: str | None = None, seconds: float | None = None
     ) -> Object:
         """Wait for the `count`-th event of a type, of a turn if one is named; gives it as it was sent."""
 
@@ -362,7 +360,7 @@ class FakeEditor(PreviewingClient):
             return None
         return f"the turn has finished; its events were {', '.join(dict.fromkeys(types))}"
 
-    async def question(self, count: int = 1, *, seconds: float = WAIT_SECONDS) -> Question:
+    async def question(self, count: int = 1, *, seconds: float | None = None) -> Question:
         """Wait for the `count`-th question."""
         await self.wait_for(lambda: len(self.questions) >= count, f"question number {count}", seconds=seconds)
         return self.questions[count - 1]
@@ -371,9 +369,6 @@ class FakeEditor(PreviewingClient):
 
     def _apply_edit(self, number: int | str, params: Object) -> None:
         edit, label = cast("Object", params["edit"]), str(params.get("label", ""))
-        if self._is_to_be_previewed(edit) and self.desk.refused(edit) is None:
-            self._show_preview(number, label, edit)
-            return
         fault = self.profile.fault_of_edit(self._edit_groups)
         self._type_before(edit)
         if fault == "refuses":
@@ -391,18 +386,6 @@ class FakeEditor(PreviewingClient):
         if outcome.applied:
             self._save_refactoring(params)
         self._tell_of_edit(number, label, edit, outcome)
-
-    def _apply_ticked(self, preview: Preview, edit: Object) -> None:
-        self._edit_groups += 1
-        outcome = self.desk.apply(edit, self._edit_groups)
-        if preview.is_orphaned:
-            self._flush_outcome(outcome)
-        else:
-            self._tell_of_edit(preview.request_id, preview.label, preview.edit, outcome)
-
-    def _refuse_preview(self, preview: Preview) -> None:
-        if not preview.is_orphaned:
-            self._answer_edit(preview.request_id, preview.label, preview.edit, EditOutcome(applied=False))
 
     def _tell_of_edit(self, number: int | str, label: str, edit: Object, outcome: EditOutcome) -> None:
         if self.profile.change_before_answer and self.auto_settle:
@@ -494,7 +477,7 @@ class FakeEditor(PreviewingClient):
             case "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
             case "$/cancelRequest":
-                for asked in (*self.questions, *self.tool_calls, *self.diagnostics_requests, *self.previews):
+                for asked in (*self.questions, *self.tool_calls, *self.diagnostics_requests):
                     asked.withdrawn = asked.withdrawn or asked.request_id == params["id"]
             case _:
                 pass

@@ -79,7 +79,7 @@ class Profile:
     """Whether such an undo closes documents and then still sends their changes (VS Code)."""
 
     tells_renames: bool = False
-    """Whether it tells what its person renames, to a server that wants to know (VS Code, Helix); else the document closes
+    """Whether it tells what its user renames, to a server that wants to know (VS Code, Helix); else the document closes
     and another one opens."""
     tells_with_answers: bool = False
     """Whether it tells of an edit only at the next key, or before it answers a message without a choice (vim-lsp)."""
@@ -89,7 +89,7 @@ class Profile:
     dismissal: Answer = _NULL
     """What goes over the wire when a question is closed without an answer."""
     forced_answer: Answer | None = None
-    """What every question gets, whatever the person says: the fault of a hostile client."""
+    """What every question gets, whatever the user says: the fault of a hostile client."""
     preselects_first_action: bool = False
     """Whether a bare Return takes the first action, so that it must be the harmless one."""
     newest_question_only: bool = False
@@ -106,11 +106,9 @@ class Profile:
     takes_save: bool = False
     """Whether it names the extension `save` and answers `outrider/save`, as our plugins do."""
     takes_ask: bool = False
-    """Whether it names the extension `ask` and puts open items before its person itself."""
+    """Whether it names the extension `ask` and puts open items before its user itself."""
     tells_diagnostics: bool = False
     """Whether it names the extension `diagnostics` and answers `outrider/diagnostics`, as our plugins do."""
-    previews_edits: bool = False
-    """Whether it shows changes that need a confirmation with a box at each, until its person applies or discards them."""
     saves_refactorings: bool = False
     """Whether it saves what an edit marked as a refactoring changed in several files, but for the active one (VS Code)."""
     formats_on_save: str | None = None
@@ -127,7 +125,7 @@ class Profile:
     save_fault: SaveFault | None = None
     diagnostics_fault: DiagnosticsFault | None = None
     types_before_edit: str | None = None
-    """What the person types at the start of a document just before an edit of it is applied."""
+    """What the user types at the start of a document just before an edit of it is applied."""
     typing_times: int = 1
     """How often it does that."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -261,7 +259,6 @@ VSCODE: Final = Profile(
     undo_spans_files=True,
     late_changes_after_close=True,
     tells_renames=True,
-    previews_edits=True,
     saves_refactorings=True,
     line_ends="majority",
     extra={"locale": "en"},
@@ -398,7 +395,7 @@ NEVER_YES: Final = (
     replace(STOCK, name="answers-late", forced_answer=Late("Allow once")),
     replace(STOCK, name="answers-never", forced_answer=Never()),
 )
-"""Clients whose answer to a question is never a yes in time, whatever the person says."""
+"""Clients whose answer to a question is never a yes in time, whatever the user says."""
 
 BAD_EDITS: Final = (
     replace(STOCK, name="claims-edits", edit_fault="claims"),
@@ -409,13 +406,6 @@ BAD_EDITS: Final = (
 )
 """Clients that do something else with an edit than they say."""
 
-BAD_PREVIEWS: Final = (
-    replace(VSCODE, name="applies-without-preview", previews_edits=False),
-    replace(VSCODE, name="claims-without-preview", previews_edits=False, edit_fault="claims"),
-    replace(VSCODE, name="fails-previews", previews_edits=False, edit_fault="fails"),
-)
-"""Clients that say that they show changes that need a confirmation, and do something else with them."""
-
 MOVING: Final = (
     replace(STOCK, name="types-before-edit", types_before_edit="# typed\n", stale="refuse"),
     replace(STOCK, name="types-before-edit-applies", types_before_edit="# typed\n", stale="apply"),
@@ -423,7 +413,7 @@ MOVING: Final = (
     replace(NEOVIM, name="types-before-edit-neovim", types_before_edit="# typed\n"),
     replace(STOCK, name="debounces", debounce_seconds=0.15, change_before_answer=False),
 )
-"""Clients whose person types while an edit is on its way, or whose changes come late."""
+"""Clients whose user types while an edit is on its way, or whose changes come late."""
 
 SILENT: Final = (
     replace(STOCK, name="never-shows-document", answers_show_document=False),
@@ -457,9 +447,7 @@ BAD_DIAGNOSTICS: Final = (
 )
 """Clients that do not tell the diagnostics that they said they would."""
 
-HOSTILE: Final = (
-    NEVER_YES + BAD_EDITS + BAD_PREVIEWS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_DIAGNOSTICS
-)
+HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_DIAGNOSTICS
 
 PROFILES: Final[Mapping[str, Profile]] = {profile.name: profile for profile in EDITORS + HOSTILE}
 """Every profile by its name."""

@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 WAIT_SECONDS: Final = 10.0
 """Real seconds that anything may take before the test fails."""
+START_SECONDS: Final = 60.0
+"""The same until a server has answered its first command: what it imports until then is not what is tested."""
 SHOWN_MESSAGES: Final = 10
 """Messages that a failure prints, those about phases of a turn not counted."""
 SHOWN_CHARACTERS: Final = 300
@@ -74,6 +76,10 @@ class WireClient:
         """A client that is not connected; `name` is for failures, `watch` looks at every message."""
         self.watch = watch
         self.messages: list[Traffic] = []
+        self.seconds = WAIT_SECONDS
+        """Real seconds that anything may take, where nothing else is said."""
+        self._is_ready = False
+        """Whether the server has answered a command."""
         self.ended: str | None = None
         """Why the connection is gone; None while it stands."""
         self._name = name
@@ -95,6 +101,7 @@ class WireClient:
         watch.violations = self.watch.violations
         self.watch = watch
         self.ended = None
+        self._is_ready = False
         self._connection = None
         self._pending.clear()
 
@@ -129,17 +136,18 @@ class WireClient:
         self._send(message if params is None else {**message, "params": params})
         return pending
 
-    async def request(self, method: str, params: Any = None, *, seconds: float = WAIT_SECONDS) -> Any:
+    async def request(self, method: str, params: Any = None, *, seconds: float | None = None) -> Any:
         """Send a request and give its result.
 
         Raises:
             RpcError: The server answered with an error.
-            AssertionError: There was no answer within `seconds` of real time.
+            AssertionError: There was no answer within `seconds` of real time; None: as long as anything may take.
             ConnectionError: The server is gone.
         """
         __tracebackhide__ = True
         pending = self.request_nowait(method, params)
         await self.wait_for(lambda: pending.done, f"answer to {method}", seconds=seconds)
+        self._is_ready = self._is_ready or method == "workspace/executeCommand"
         return await pending
 
     def cancel_request(self, pending: Pending) -> None:
@@ -147,20 +155,22 @@ class WireClient:
         self.notify("$/cancelRequest", {"id": pending.id})
 
     async def wait_for(
-        self, predicate: Callable[[], T | None], what: str, *, seconds: float = WAIT_SECONDS
+        self, predicate: Callable[[], T | None], what: str, *, seconds: float | None = None
     ) -> T:
         """Wait until `predicate` gives something that is true; it is asked again after each message.
 
         Args:
             predicate: Looks at the records of this editor.
             what: Names what is waited for, for the failure.
-            seconds: Real seconds it may take.
+            seconds: Real seconds it may take; None: as long as anything may.
 
         Raises:
             TookTooLongError: It took too long; the last messages are printed.
             ConnectionError: The server is gone.
         """
         __tracebackhide__ = True
+        if seconds is None:
+            seconds = self.seconds if self._is_ready else max(self.seconds, START_SECONDS)
         try:
             async with asyncio.timeout(seconds):
                 while not (value := predicate()):

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from outrider.agent.open_items import WHY_AGAIN
+from outrider.agent.interaction.inbox import WHY_AGAIN
+from outrider.ports.events import LoggedEvent, from_wire
+from outrider.testing.diffs import Failure
 from outrider.testing.editor.answers import Question
-from outrider.testing.failures import Failure
-from outrider.testing.scenario_files.person import Person
-from outrider.testing.scenario_files.play import Played, play
+from outrider.testing.scenario_files.play import Played, User, play
+from outrider_protocol import logged
 from outrider_protocol.scenario import (
     Answer,
     Connection,
@@ -31,17 +32,16 @@ from outrider_protocol.scenario import (
 
 Object = dict[str, Any]
 
-_EDITS: Final = frozenset({"edit.applied", "edit.merged"})
 _UNKNOWN: Final = "effect is unknown"
 
 
-class _Steadfast(Person):
+class _Steadfast(User):
     """Gives the same answer to the same question, however often it is asked."""
 
     _did: frozenset[str] = frozenset()
 
     def _planned(self, question: Question) -> tuple[str, str | Answer | None]:
-        asked = _plain(self._places.neutral(question.message))
+        asked = _plain(self._player.places.neutral(question.message))
         for number, answer in enumerate(self._answers):
             if isinstance(answer, Answer) and answer.to == asked:
                 again, self._did = asked in self._did, self._did | {asked}
@@ -85,11 +85,11 @@ async def play_killed(
             Failure("scenario", "no restart and no tools of its own", "it cannot be killed at every event")
         ]
 
-    async def run(variant: Scenario, name: str, person: type[Person]) -> Played:
+    async def run(variant: Scenario, name: str, user: type[User]) -> Played:
         await asyncio.to_thread((folder / name).mkdir)
-        return await play(variant, folder / name, connection=connection, profile=profile, person=person)
+        return await play(variant, folder / name, connection=connection, profile=profile, user=user)
 
-    whole = await run(plain, "whole", Person)
+    whole = await run(plain, "whole", User)
     if whole.failures:
         return whole.failures
     answers = _answers(scenario, whole)
@@ -162,10 +162,10 @@ class _End:
     scenario: Scenario
     whole: Played
     played: Played
-    results: Mapping[str, Object] = field(init=False)
+    results: Mapping[str, logged.ToolFinished] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "results", _by_call(self.played, "tool.finished"))
+        object.__setattr__(self, "results", _results(self.played))
 
     @property
     def interrupted(self) -> set[str]:
@@ -177,23 +177,29 @@ class _End:
         yield from self._turns()
         yield from self._calls()
         yield from self._edits()
-        yield from self._texts("file", self.whole.files, self.played.files)
-        yield from self._texts("buffer", self.whole.buffers, self.played.buffers)
+        yield from self._texts("file", self.whole.run.files, self.played.run.files)
+        yield from self._texts("buffer", self.whole.run.buffers, self.played.run.buffers)
 
     def _turns(self) -> Iterator[Failure]:
         ends = [
-            [event["data"]["outcome"] for event in played.events if event["type"] == "turn.finished"]
+            [event.data["outcome"] for event in _log(played) if event.type == "turn.finished"]
             for played in (self.whole, self.played)
         ]
         if ends[0] != ends[1]:
             yield Failure("outcomes", str(ends[0]), str(ends[1]))
 
     def _calls(self) -> Iterator[Failure]:
-        expected = _by_call(self.whole, "tool.finished")
-        for kind in ("tool.requested", "tool.started", "tool.finished"):
-            for call, times in _times(self.played, {kind}).items():
-                if times > 1:
-                    yield Failure(f"call {call}", f"one {kind}", f"{times}")
+        expected = _results(self.whole)
+        steps: Counter[tuple[str, str]] = Counter()
+        for event in _log(self.played):
+            match event.type:
+                case "tool.requested" | "tool.started" | "tool.finished":
+                    steps[event.data["callId"], event.type] += 1
+                case _:
+                    pass
+        for (call, kind), times in steps.items():
+            if times > 1:
+                yield Failure(f"call {call}", f"one {kind}", f"{times}")
         if missing := expected.keys() - self.results.keys():
             yield Failure("calls", "a result for each", f"none for {', '.join(sorted(missing))}")
         yield from self._again()
@@ -214,13 +220,12 @@ class _End:
         """Commands that had begun before the kill and have another end than an unknown effect: they ran again."""
         begun: set[str] = set()
         cut: set[str] = set()
-        for event in self.played.events:
-            data = event["data"]
-            if event["type"] == "tool.started":
-                begun.add(data["callId"])
-            elif event["type"] == "tool.finished":
-                begun.discard(data["callId"])
-            elif event["type"] == "session.restored":
+        for event in _log(self.played):
+            if event.type == "tool.started":
+                begun.add(event.data["callId"])
+            elif event.type == "tool.finished":
+                begun.discard(event.data["callId"])
+            elif event.type == "session.restored":
                 cut |= begun
         for call in sorted(cut & self.results.keys()):
             result = self.results[call]
@@ -228,8 +233,8 @@ class _End:
                 yield Failure(f"call {call}", "interrupted, as it had begun", result["status"])
 
     def _edits(self) -> Iterator[Failure]:
-        made = _times(self.played, _EDITS)
-        for call in _times(self.whole, _EDITS):
+        made = Counter(data["callId"] for data in _edits_in_place(self.played) if "callId" in data)
+        for call in {data["callId"]: None for data in _edits_in_place(self.whole) if "callId" in data}:
             wanted = 0 if call in self.interrupted else 1
             if made[call] != wanted:
                 yield Failure(f"edit of {call}", f"made {wanted} times", f"{made[call]} times")
@@ -244,20 +249,22 @@ class _End:
     def _may_be_missing(self, path: str) -> bool:
         """Whether what was done to a file was cut off: all its edits, or, where it has none, a command."""
         edits = {
-            event["data"]["callId"]
-            for event in self.whole.events
-            if event["type"] in _EDITS and path in (event["data"]["path"], event["data"].get("to"))
+            data["callId"]
+            for data in _edits_in_place(self.whole)
+            if "callId" in data and path in (data["path"], data.get("to"))
         }
         return edits <= self.interrupted if edits else bool(self.interrupted)
 
 
-def _by_call(played: Played, kind: str) -> dict[str, Object]:
-    return {event["data"]["callId"]: event["data"] for event in played.events if event["type"] == kind}
+def _log(played: Played) -> list[LoggedEvent]:
+    return [from_wire(cast("logged.WireEvent", event)) for event in played.events]
 
 
-def _times(played: Played, kinds: set[str] | frozenset[str]) -> Counter[str]:
-    return Counter(
-        event["data"]["callId"]
-        for event in played.events
-        if event["type"] in kinds and "callId" in event["data"]
-    )
+def _results(played: Played) -> dict[str, logged.ToolFinished]:
+    return {event.data["callId"]: event.data for event in _log(played) if event.type == "tool.finished"}
+
+
+def _edits_in_place(played: Played) -> Iterator[logged.EditApplied | logged.EditMerged]:
+    for event in _log(played):
+        if event.type == "edit.applied" or event.type == "edit.merged":
+            yield event.data

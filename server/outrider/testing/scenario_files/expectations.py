@@ -1,17 +1,18 @@
 """Holds what came of a scenario against what must come of it. It only looks; every expectation that fails is said."""
 
+import asyncio
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
-from outrider.models.json_file import key
-from outrider.models.scripted import unmet_by
+from outrider.models.scripted import key, unmet_by
 from outrider.ports.model import ModelRequest
-from outrider.testing.diffs import differing, event_diff, text_diff
-from outrider.testing.failures import Failure
-from outrider.testing.places import holds
-from outrider.testing.scenario_files.play import Played
-from outrider_protocol.scenario import Expect, Occurrence, WireMessage
+from outrider.testing.diffs import Failure, differing, event_diff, line_diff, text_diff
+from outrider.testing.scenario_files.play import Played, play
+from outrider.testing.scenario_folder import holds
+from outrider_protocol.scenario import Connection, Expect, Occurrence, Scenario, WireMessage
 from outrider_protocol.script import Expectation
 
 Object = dict[str, Any]
@@ -34,11 +35,12 @@ def judge(expect: Expect, played: Played) -> list[Failure]:
 
 
 def _turn(expect: Expect, played: Played) -> Iterator[Failure]:
-    turn = next(reversed(played.state.turns.values()), None) if played.state is not None else None
+    turn = next(reversed(played.run.state.turns.values()), None)
     outcome, reason, summary = "no turn at all", None, None
     if turn is not None:
+        summary = played.places.neutral(turn.summary)
         outcome = turn.outcome or ("needs_input" if turn.parked else "running")
-        reason, summary = turn.reason, turn.summary
+        reason = turn.reason
     if expect.outcome not in (None, outcome):
         more = f" ({reason}): {_excerpt(summary or '')}" if reason else ""
         yield Failure("expect.outcome", str(expect.outcome), f"{outcome}{more}")
@@ -129,10 +131,11 @@ def _unlike(where: str, wanted: Sequence[Object], events: Sequence[Object]) -> F
 
 
 def _texts(expect: Expect, played: Played) -> Iterator[Failure]:
+    files, buffers = played.run.files, played.run.buffers
     for name, wanted in expect.files.items():
-        yield from _text(f"expect.files{key(name)}", wanted, played.files.get(name), "there is no such file")
+        yield from _text(f"expect.files{key(name)}", wanted, files.get(name), "there is no such file")
     for name, wanted in expect.buffers.items():
-        yield from _text(f"expect.buffers{key(name)}", wanted, played.buffers.get(name), "it is not open")
+        yield from _text(f"expect.buffers{key(name)}", wanted, buffers.get(name), "it is not open")
 
 
 def _text(where: str, wanted: str | None, actual: str | None, absent: str) -> Iterator[Failure]:
@@ -152,7 +155,7 @@ def _text(where: str, wanted: str | None, actual: str | None, absent: str) -> It
 def _requests(expected: list[Expectation] | None, played: Played) -> Iterator[Failure]:
     if expected is None:
         return
-    made = [invocation for invocation in played.invocations if invocation.purpose == "main"]
+    made = [invocation for invocation in played.run.invocations if invocation.purpose == "main"]
     for number, (wanted, invocation) in enumerate(zip(expected, made, strict=False)):
         request = ModelRequest(invocation.purpose, invocation.messages, invocation.tools)
         if unmet := unmet_by(wanted, request):
@@ -195,7 +198,7 @@ def _messages(expected: Sequence[WireMessage], played: Played) -> Iterator[Failu
 
 
 def _told(expect: Expect, played: Played) -> Iterator[Failure]:
-    said = [said.text for said in played.said if said.shown]
+    said = [played.places.neutral(said.text) for said in played.run.said if said.shown]
     for number, wanted in enumerate(expect.said):
         if not any(wanted in text for text in said):
             yield Failure(f"expect.said[{number}]", f"a message that contains {wanted!r}", _listed(said))
@@ -223,3 +226,79 @@ def _excerpt(text: str, *, end: bool = False) -> str:
     if len(text) <= _SHOWN:
         return repr(text)
     return repr("…" + text[-_SHOWN:]) if end else repr(text[:_SHOWN] + "…")
+
+
+UPDATE_VARIABLE: Final = "UPDATE_GOLDEN"
+"""Set to 1, it has golden transcripts written instead of looked at."""
+
+
+async def play_and_judge(
+    scenario: Scenario,
+    folder: Path,
+    *,
+    beside: Path,
+    connection: Connection | None = None,
+    profile: str | None = None,
+    update_golden: bool | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Failure]:
+    """Play a scenario and give everything that did not hold; nothing if all did.
+
+    Args:
+        scenario: What is played.
+        folder: An empty folder that everything of it lies in.
+        beside: The folder of its file, where its golden transcript is.
+        connection: How the server is reached, instead of what the scenario says.
+        profile: Which editor it is, instead of what the scenario says.
+        update_golden: Whether the golden transcript is written instead of looked at, where nothing else fails;
+            absent: whether the variable UPDATE_GOLDEN is 1.
+        tell: Told what became of the golden transcript, where that is no failure and not a comparison.
+    """
+    played = await play(scenario, folder, connection=connection, profile=profile)
+    failures = judge(scenario.expect, played)
+    if scenario.expect.golden is None:
+        return failures
+    if profile not in (None, scenario.profile):
+        tell(f"the transcript is of profile {scenario.profile}; it is not compared")
+        return failures
+    update = os.environ.get(UPDATE_VARIABLE) == "1" if update_golden is None else update_golden
+    file = beside / scenario.expect.golden
+    if update and failures:
+        failures.append(Failure("expect.golden", "a scenario that holds", "it is not written"))
+    elif failure := await asyncio.to_thread(_write if update else _compare, file, await played.transcript()):
+        failures.append(failure)
+    elif update:
+        tell(f"golden written: {file}")
+    return failures
+
+
+def _write(file: Path, transcript: str) -> Failure | None:
+    if problem := _outside(file):
+        return problem
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(transcript.encode("utf-8", "backslashreplace"))
+    return None
+
+
+def _compare(file: Path, transcript: str) -> Failure | None:
+    if problem := _outside(file):
+        return problem
+    if not file.is_file():
+        return Failure(
+            "expect.golden",
+            str(file),
+            f"there is no such file; --update-golden or {UPDATE_VARIABLE}=1 writes it",
+        )
+    kept, came = file.read_bytes(), transcript.encode("utf-8", "backslashreplace")
+    if kept == came:
+        return None
+    diff = line_diff(kept.decode("utf-8", "backslashreplace"), came.decode())
+    return Failure("expect.golden", str(file), "another transcript", diff)
+
+
+def _outside(file: Path) -> Failure | None:
+    # A link there would let a scenario write anywhere.
+    folder = file.parent
+    if any(path.is_symlink() for path in (file, folder)):
+        return Failure("expect.golden", str(file), "it is a link, or lies in one")
+    return None

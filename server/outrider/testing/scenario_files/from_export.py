@@ -1,6 +1,6 @@
 """A scenario out of an exported session.
 
-What was read is its workspace, what the model answered its script, and what the person did its steps. Playing it
+What was read is its workspace, what the model answered its script, and what the user did its steps. Playing it
 runs everything again, tools and commands too.
 """
 
@@ -12,12 +12,12 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from outrider.models.recorded import script_of
-from outrider.ports.events import LoggedEvent
-from outrider.replay.tape import Input, Tape
-from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, CHOOSE, RUN_OUTSIDE
+from outrider.models.scripted import script_of
+from outrider.replay.tape import Input, LoggedEvent, Tape
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, PUT_BACK, RUN_OUTSIDE
 from outrider_protocol.events import Decision, ReviewedHunk
 from outrider_protocol.export import Export
+from outrider_protocol.notifications import Event
 from outrider_protocol.scenario import (
     Answer,
     Cancel,
@@ -43,12 +43,12 @@ _TITLES = {
     "allow_once": "Allow once",
     "allow_session": "Allow for this session",
     "allow_always": ALWAYS_ALLOW,
-    "choose": CHOOSE,
+    "choose": "Choose…",
     "reject": "Reject",
 }
 
 _MEANWHILE: Final = frozenset({"steer", "settings", "renamed"})
-"""What a person can do while a question is on the screen that they answer there."""
+"""What a user can do while a question is on the screen that they answer there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,54 @@ def scenario_of(export: Export, name: str) -> Scenario | Untold:
 
     Args:
         export: The session.
-        name: What the scenario is called.
+        name: Name of the scenario.
 
     Returns:
         The scenario, or why the session cannot be told as one.
     """
     try:
-        tape = Tape(export)
+        unsandboxed = _without_sandbox(export)
+        if isinstance(unsandboxed, str):
+            return Untold(f"no scenario can do this: {unsandboxed}")
+        tape = Tape(unsandboxed)
         reason = _not_told(tape)
         return Untold(f"no scenario can do this: {reason}") if reason else _told(tape, export, name)
     except (ValidationError, LookupError) as error:
         said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else f"{error} is missing"
         return Untold(f"the session {export.session_id} does not hold together: {said}")
+
+
+def _without_sandbox(export: Export) -> Export | str:
+    """The session as it goes where commands are not sandboxed, as in every scenario: none asks to run outside, or about files that a sandbox protects.
+
+    Returns:
+        The session, or why it cannot go on like that.
+    """
+    leaving = {
+        event.data["id"]
+        for event in export.events
+        if event.type == "approval.requested"
+        and not {RUN_OUTSIDE, PUT_BACK}.isdisjoint(event.data["options"])
+    }
+    resolved = {event.data["id"]: event for event in export.events if event.type == "approval.resolved"}
+    for item in leaving:
+        if item not in resolved:
+            return "a question waits that only a sandbox brings up, and a scenario has none"
+        if resolved[item].data["decision"] == "reject":
+            return f"event {resolved[item].seq}: a command was kept in its sandbox, and a scenario has none"
+        if resolved[item].data["decision"] == "put_back":
+            return f"event {resolved[item].seq}: files were put back that a sandbox protects, and a scenario has none"
+    left: list[Event] = []
+    for event in export.events:
+        if event.data.get("id") in leaving:
+            continue
+        data = event.data
+        if event.type == "turn.parked":
+            data = {**data, "open": [one for one in data["open"] if one["id"] not in leaving]}
+            if not data["open"]:
+                continue
+        left.append(event.model_copy(update={"seq": len(left) + 1, "data": data}))
+    return export.model_copy(update={"events": left}) if leaving else export
 
 
 def _told(tape: Tape, export: Export, name: str) -> Scenario:
@@ -237,11 +273,11 @@ def _is_inside(path: str) -> bool:
     return not pure.is_absolute() and ".." not in pure.parts and not path.startswith("untitled:")
 
 
-# --- the person ----------------------------------------------------------------------------------------------
+# --- the user ----------------------------------------------------------------------------------------------
 
 
 def _answers(tape: Tape) -> Iterator[str | Answer]:
-    """What the person did with each question on the screen; a restart asks again what is open."""
+    """What the user did with each question on the screen; a restart asks again what is open."""
     on_screen: dict[str, LoggedEvent] = {}
     for event in tape.events:
         data = event.data
@@ -270,7 +306,7 @@ def _title(tape: Tape, resolved: LoggedEvent) -> str:
 
 
 def _answer(tape: Tape, item: str, seq: int) -> str | Answer:
-    """What the person did with a question that came on the screen after event `seq`."""
+    """What the user did with a question that came on the screen after event `seq`."""
     parked = False
     for event in tape.events[seq:]:
         data = event.data

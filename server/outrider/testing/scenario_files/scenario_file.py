@@ -10,39 +10,21 @@ from typing import Any, Final, cast, get_args
 
 from pydantic import ValidationError
 
-from outrider.models.json_file import JsonProblem, key, keys_of, places_of, read_json, said_at
+from outrider.models.scripted import JsonProblem, key, keys_of, places_of, read_json, said_at
+from outrider.testing.diffs import counted
 from outrider.testing.editor.profiles import PROFILES
-from outrider.testing.failures import counted
 from outrider.tools.all import own_tools
+from outrider_protocol import scenario as file
 from outrider_protocol.events import EVENT_TYPES
-from outrider_protocol.scenario import (
-    Action,
-    Answer,
-    Cancel,
-    Close,
-    Command,
-    EditorUndo,
-    Expect,
-    Occurrence,
-    OpenFile,
-    ReadLog,
-    Reply,
-    Run,
-    Save,
-    Scenario,
-    Steer,
-    Step,
-    Type,
-    Until,
-    Wait,
-    Write,
-)
+from outrider_protocol.scenario import Answer, Expect, Occurrence, Scenario, Step
 
 Object = dict[str, Any]
 
 VERSIONS: Final = get_args(Scenario.model_fields["version"].annotation)
 """Versions of the format that can be played."""
 _MOST_FILES: Final = 32
+_OF_A_TURN: Final = frozenset({"wait", "until", "answer", "steer", "cancel", "read_log"})
+"""Steps that need a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +164,7 @@ def _impossible(scenario: Scenario) -> Iterator[tuple[str, str]]:
             yield f"expect.lacks[{number}]", f"`contains` has {_type(event)!r} too"
     in_script = counted(len(scenario.model.turns), "answer")
     # Every request uses an answer; one that finds none fails its turn.
-    most = len(scenario.model.turns) + sum(isinstance(step, Run) for step in scenario.steps)
+    most = len(scenario.model.turns) + sum(step.do == "run" for step in scenario.steps)
     if expect.requests is not None and len(expect.requests) > most and not _begins_otherwise(scenario):
         yield (
             "expect.requests",
@@ -207,7 +189,7 @@ def _is_there(name: str, workspace: Mapping[str, str]) -> bool:
 def _begins_otherwise(scenario: Scenario) -> bool:
     # Each session begins the script anew; code actions and commands may begin turns too.
     return any(
-        isinstance(step, Action | Command) or (isinstance(step, Run) and step.new_session)
+        step.do in {"action", "command"} or (isinstance(step, file.Run) and step.new_session)
         for _, step in _steps(scenario)
     )
 
@@ -230,11 +212,8 @@ def _bad_paths(scenario: Scenario) -> Iterator[tuple[str, str]]:
     named = [(f"workspace{key(name)}", name) for name in scenario.workspace]
     named += [(f"open[{number}]", name) for number, name in enumerate(scenario.open)]
     for place, step in _steps(scenario):
-        path = None
-        if isinstance(step, Action | OpenFile | Type | Save | Close | EditorUndo | Write):
-            path = step.path
-        if path is not None:
-            named.append((f"{place}.path", path))
+        paths = {field: getattr(step, field, None) for field in ("path", "to")}
+        named += [(f"{place}.{field}", path) for field, path in paths.items() if path is not None]
     named += [(f"expect.files{key(name)}", name) for name in scenario.expect.files]
     named += [(f"expect.buffers{key(name)}", name) for name in scenario.expect.buffers]
     if scenario.expect.golden is not None:
@@ -250,27 +229,22 @@ def _bad_paths(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def _bad_order(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for number, step in enumerate(scenario.steps):
-        if isinstance(step, Run | Action | Command):
+        if step.do in {"run", "action", "command"}:
             return
-        if isinstance(step, Wait | Until | Reply | Steer | Cancel | ReadLog):
+        if step.do in _OF_A_TURN:
             yield f"steps[{number}]", f"{step.do}: no turn has been begun by a step before it"
 
 
 def _unknown_events(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    expect = scenario.expect
-    lists = {
-        "events": expect.events or [],
-        "contains": expect.contains,
-        "ends_with": expect.ends_with,
-        "lacks": expect.lacks,
-    }
     named = [
         (f"expect.{name}[{number}]", _type(event))
-        for name, events in lists.items()
-        for number, event in enumerate(events)
+        for name in ("events", "contains", "ends_with", "lacks")
+        for number, event in enumerate(getattr(scenario.expect, name) or [])
     ]
     named += [
-        (f"{place}.event", step.event.type) for place, step in _steps(scenario) if isinstance(step, Until)
+        (f"{place}.event", step.event.type)
+        for place, step in _steps(scenario)
+        if isinstance(step, file.Until)
     ]
     for place, kind in named:
         if kind not in EVENT_TYPES:

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import outrider_protocol as names
 from outrider.ports.model import content_hash
 from outrider.testing.editor.wire_client import Traffic
-from outrider.testing.places import Places
+from outrider.testing.scenario_folder import Places
 
 Object = dict[str, Any]
 

@@ -12,21 +12,25 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.ports.text import TextEncoding
+from outrider.workspace.documents.overlay import is_alike, same_text
 from outrider.workspace.history.journal import Journal
+from outrider.workspace.history.patch import Hidden, Shown, as_known, with_hidden
 from outrider.workspace.history.records import ChangeRecord, Part, hunk_id
-from outrider.workspace.history.shown import Hidden, Shown, as_known, with_hidden
 from outrider.workspace.history.weave import Place, Weave
-from outrider.workspace.matching.similarity import similarity
-from outrider.workspace.overlay import is_alike, same_text
+from outrider.workspace.text.matching.nearest import similarity
 
 TAKEN = "another file has its path now"
 """Why a file cannot come back to where it was: one of the session was moved there."""
 EXISTS_AGAIN = "the file exists again"
 """Why one cannot that somebody made anew."""
-MADE_ANEW = "the file was made anew since"
+MADE_ANEW = "the file was created again since"
 """Why nothing can be done in it then."""
-GONE = "the file does not exist any more: it was deleted, or has another name"
+GONE = "the file no longer exists: it was deleted or renamed"
 """Why nothing can be done in a file that somebody took away: nobody tells what became of it."""
+LOST = "its text is no longer in the log, or is damaged there"
+"""Why nothing can be said of a change, or done about it."""
+IS_ELSEWHERE = "most of the lines to restore are already elsewhere in the file"
+"""Why a hunk is not switched where somebody put its lines at another place."""
 _SHARED = 0.25
 """Which part of its lines, of the shorter one's, two texts of one file have in common at least."""
 _ALIKE = 0.5
@@ -225,7 +229,7 @@ class FileHistory:
     def why_not_renamed(self) -> str | None:
         """Why what is there now seems to be another file than the one that was renamed."""
         if self.text and self._known and not _are_related(self.text, self._known):
-            return "little of the file that was renamed is left in it, so it may be another one"
+            return "little of the renamed file is left in it, so it may be another file"
         return None
 
     def text_without(self, change_ids: AbstractSet[str]) -> str | None:
@@ -266,8 +270,9 @@ class FileHistory:
         if strand not in self.whole:
             if not self.exists:
                 return GONE
-            held = self.weave.is_held(strand)
-            return f"the same place was changed since{self._by_whom(strand)}" if held else None
+            if self.weave.is_held(strand):
+                return f"the same place was changed since{self._by_whom(strand)}"
+            return IS_ELSEWHERE if self.weave.repeats(strand) else None
         if self.appears(change_id, number):
             return None
         if not self.exists:
@@ -488,7 +493,7 @@ class Histories:
 
     def fold(self, journal: Journal, record: ChangeRecord, texts: Mapping[str, str]) -> None:
         """Take a change in, after those before it."""
-        if record.by_person:
+        if record.by_user:
             self._follow(record)
             return
         hashes = {record.before, record.planned, record.after} - {None}

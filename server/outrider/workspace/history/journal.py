@@ -11,20 +11,19 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from outrider.ports.events import LoggedEvent
-from outrider.workspace.history.records import ChangeRecord, ChangeState, Lasting, Operation, Part, are_a_move
+from outrider.ports.events import Logged, LoggedEvent
+from outrider.ports.model import content_hash
+from outrider.workspace.history.records import ChangeRecord, Lasting, Operation, Part, are_a_move
 from outrider.workspace.paths import Folder, Folders, folders_of
+from outrider.workspace.text.encoding import BOM
+from outrider_protocol import logged
 
 Scope = Literal["hunk", "step", "turn", "session"]
 Stands = Callable[[str, int], bool | None]
 """Whether a hunk, of a change and by its number, is in the text; None where only the log can say."""
 
-_STATES: dict[str, ChangeState] = {
-    "edit.applying": "applying",
-    "edit.applied": "applied",
-    "edit.merged": "applied",
-    "edit.rejected": "rejected",
-}
+_Change = logged.EditApplying | logged.EditApplied | logged.EditMerged | logged.WorkspaceChanged
+_OfCall = logged.WorkspaceChanged | logged.WorkspaceTouched | logged.ToolStarted | logged.JobStarted
 
 
 class Journal:
@@ -59,105 +58,123 @@ class Journal:
 
     def apply(self, event: LoggedEvent) -> None:
         """Fold one event; those of other types change nothing."""
-        if event.type in {"session.started", "session.restored"}:
-            self._folders = _real_folders(event.data)
-            self._all_folders.insert(0, self._folders)
-        if event.type == "model.responded":
-            if event.turn_id is not None and event.data.get("purpose", "main") == "main":
+        match event.type:
+            case "session.started" | "session.restored":
+                self._folders = _real_folders(event.data)
+                self._all_folders.insert(0, self._folders)
+                self._redoing = self._redoing and event.type == "session.started"
+            case "model.responded" if event.turn_id is not None and event.data["purpose"] == "main":
                 self._steps[event.turn_id] += 1
-        elif state := _STATES.get(event.type):
-            self._edit(event, event.data, state)
-        elif event.type in {"undo.requested", "undo.finished", "session.restored"}:
-            self._redoing = event.type == "undo.requested" and event.data.get("redo", False)
-            if event.type == "undo.requested" and not self._redoing:
-                self._asked.append((event.seq, event.data["scope"]))
-        elif event.type == "workspace.changed" and "changeId" in event.data:
-            if "modeAfter" in event.data:
-                mode, after = event.data["mode"], event.data["modeAfter"]
-                reason = f"its mode was changed from {mode} to {after} by a command"
-                self._modes.append(self._left(event, event.data["path"], reason, int(mode, 8)))
-            self._edit(event, {**event.data, "operation": _operation(event.data)}, "applied")
-        elif event.type == "workspace.changed" and event.data.get("by") == "command":
-            if _is_replaced(event.data):
-                self._replaced.add(event.data["path"])
-            self._last(event, event.data["path"], _why_lasting(event.data))
-        elif event.type == "workspace.renamed":
-            self._renamed(event)
-        elif event.type == "workspace.touched":
-            self._touched(event, f"`{event.data['command']}`")
-        elif event.type.startswith("tool."):
-            self._command(event, event.data)
-        elif event.type == "job.started":
-            self._running.pop(event.data["callId"], None)
-            reason = f"it runs, or ran, beside everything else: `{event.data['command']}`"
-            self._last(event, f"what the background job {event.data['jobId']} changed", reason)
+            case "edit.applying":
+                self._begin(event, event.data["changeId"], event.data["operation"])
+            case "edit.applied" | "edit.merged":
+                self._begin(event, event.data["changeId"], event.data["operation"])
+                self._in_place(event, event.data["changeId"], is_apart=event.type == "edit.applied")
+            case "edit.rejected" if known := self._records.get(event.data["changeId"]):
+                self._records[known.change_id] = replace(known, state="rejected")
+            case "undo.requested":
+                self._redoing = event.data["redo"]
+                if not self._redoing:
+                    self._asked.append((event.seq, event.data["scope"]))
+            case "undo.finished":
+                self._redoing = False
+            case "workspace.changed" if "changeId" in event.data:
+                if "mode" in event.data and "modeAfter" in event.data:
+                    mode, after = event.data["mode"], event.data["modeAfter"]
+                    reason = f"its mode was changed from {mode} to {after} by a command"
+                    self._modes.append(self._left(event, event.data["path"], reason, int(mode, 8)))
+                self._begin(event, event.data["changeId"], _operation(event.data))
+                self._in_place(event, event.data["changeId"])
+            case "workspace.changed" if event.data.get("by") == "command":
+                if _is_replaced(event.data):
+                    self._replaced.add(event.data["path"])
+                self._last(event, event.data["path"], _why_lasting(event.data))
+            case "workspace.renamed":
+                self._renamed(event)
+            case "workspace.touched":
+                self._touched(event)
+            case "tool.requested" if event.data["name"] == "run_command":
+                given = event.data["input"]
+                command = cast("dict[str, Any]", given).get("command") if isinstance(given, dict) else None
+                self._commands[event.data["callId"]] = str(command or "")
+            case "tool.started" if begun := self._commands.get(event.data["callId"]):
+                left = self._left(event, f"what `{begun}` changed", "its end is not in the log")
+                self._running[event.data["callId"]] = left
+            case "tool.finished":
+                self._commands.pop(event.data["callId"], None)
+                left = self._running.pop(event.data["callId"], None)
+                if left is not None and event.data["status"] == "interrupted":
+                    reason = "the server stopped while it ran, so its changes are unknown"
+                    self._lasting.append(replace(left, reason=reason))
+            case "job.started":
+                self._running.pop(event.data["callId"], None)
+                reason = f"it ran in the background: `{event.data['command']}`"
+                self._last(event, f"what the background job {event.data['jobId']} changed", reason)
+            case _:
+                pass
 
-    def _command(self, event: LoggedEvent, data: dict[str, Any]) -> None:
-        """Take note of a command that begins, and of one whose end nobody saw."""
-        call_id = data["callId"]
-        if event.type == "tool.requested" and data["name"] == "run_command":
-            given = data["input"]
-            command = cast("dict[str, Any]", given).get("command") if isinstance(given, dict) else None
-            self._commands[call_id] = str(command or "")
-        elif event.type == "tool.started" and (begun := self._commands.get(call_id)):
-            what = f"what `{begun}` changed"
-            self._running[call_id] = self._left(event, what, "it has not come to its end in the log")
-        elif event.type == "tool.finished":
-            self._commands.pop(call_id, None)
-            left = self._running.pop(call_id, None)
-            if left is not None and data["status"] == "interrupted":
-                reason = "the server stopped while it ran, so that is not known"
-                self._lasting.append(replace(left, reason=reason))
-
-    def _touched(self, event: LoggedEvent, command: str) -> None:
+    def _touched(self, event: Logged[logged.WorkspaceTouched]) -> None:
+        command = f"`{event.data['command']}`"
         for one in event.data["files"]:
             if one.get("kind") in {"link", "folder"}:
                 self._last(event, one["path"], f"{_entry(one)} by {command}")
-            elif one["how"] == "mode":
+            elif "mode" in one and "modeAfter" in one:
                 reason = f"its mode was changed from {one['mode']} to {one['modeAfter']} by {command}"
                 # Of what is shut nothing is looked at for a patch.
                 self._last(event, one["path"], reason, None if "kind" in one else int(one["mode"], 8))
             else:
-                self._last(event, one["path"], f"{one['how']} by {command}; what it was before is not known")
+                self._last(event, one["path"], f"{one['how']} by {command}; its content before is unknown")
         if more := event.data.get("more"):
             self._last(event, f"{more} further files", f"changed by {command}")
         if unseen := event.data.get("unseen"):
-            self._last(event, "other files", f"what {command} changed is not known: {unseen}")
+            self._last(event, "other files", f"what {command} changed is unknown: {unseen}")
 
-    def _last(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> None:
+    def _last(self, event: Logged[_OfCall], path: str, reason: str, mode: int | None = None) -> None:
         self._lasting.append(self._left(event, path, reason, mode))
 
-    def _left(self, event: LoggedEvent, path: str, reason: str, mode: int | None = None) -> Lasting:
+    def _left(self, event: Logged[_OfCall], path: str, reason: str, mode: int | None = None) -> Lasting:
         step = self._steps[event.turn_id] if event.turn_id is not None else 0
         call_id, number = event.data.get("callId"), len(self._records)
         return Lasting(event.turn_id, call_id, step, path, reason, mode, number)
 
-    def _edit(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> None:
-        known = self._records.get(data["changeId"])
-        if known is None:
-            if state == "rejected":
-                return  # it was proposed and never begun
-            known = self._new(event, data, state)
-        if state == "applied":
-            after = data.get("after")
-            is_apart = event.type == "edit.applied" or data.get("before") != known.before
-            planned = after if is_apart else known.planned
-            if after != known.planned and is_apart and known.undoes is None:
-                # Only a part of it is in place, or what others wrote is told apart: its hunks are those that are.
-                known = replace(known, hunks=tuple(range(1, len(data["hunks"]) + 1)))
-            made = data.get("madeFolder")
-            known = replace(known, before=data.get("before"), after=after, planned=planned, made_folder=made)
-            self._take(known, event.seq)
-        self._records[known.change_id] = replace(known, state=state)
+    def _in_place(self, event: Logged[_Change], change_id: str, *, is_apart: bool = False) -> None:
+        """Take note that a change is in place.
 
-    def _new(self, event: LoggedEvent, data: dict[str, Any], state: ChangeState) -> ChangeRecord:
+        Args:
+            event: What says so.
+            change_id: The change.
+            is_apart: Whether its text after is that of the change alone.
+        """
+        data, known = event.data, self._records[change_id]
+        before, after = data.get("before"), data.get("after")
+        is_apart = is_apart or before != known.before
+        if after != known.planned and is_apart and known.undoes is None:
+            # Only a part of it is in place, or what others wrote is told apart: its hunks are those that are.
+            known = replace(known, hunks=tuple(range(1, len(data["hunks"]) + 1)))
+        known = replace(
+            known,
+            state="applied",
+            before=before,
+            after=after,
+            planned=after if is_apart else known.planned,
+            made_folder=data.get("madeFolder"),
+            on_disk=known.on_disk or (known.operation == "edit" and data.get("where") == "disk"),
+        )
+        self._take(known, event.seq)
+        self._records[change_id] = known
+
+    def _begin(self, event: Logged[_Change], change_id: str, operation: Operation) -> None:
+        """Take note that a change begins, or began."""
+        data = event.data
+        if (known := self._records.get(change_id)) is not None:
+            self._records[change_id] = replace(known, state="applying")
+            return
         undone = self._records.get(data.get("undoes", ""))
-        operation: Operation = data.get("operation", "edit")
-        hunks = tuple(range(1, (len(data.get("hunks", ())) if operation == "edit" else 1) + 1)) or (1,)
+        hunks = tuple(range(1, (len(data["hunks"]) if operation == "edit" else 1) + 1)) or (1,)
         if undone is not None:
             hunks = tuple(data.get("undoesHunks", undone.hunks))
-        return ChangeRecord(
-            change_id=data["changeId"],
+        self._records[change_id] = ChangeRecord(
+            change_id=change_id,
             session_id=event.session_id,
             turn_id=event.turn_id,
             call_id=data.get("callId"),
@@ -171,8 +188,8 @@ class Journal:
             undoes=data.get("undoes"),
             hunks=hunks,
             # What the editor took away can be brought back, too, though no undo of ours is there to be taken back.
-            takes_away=undone is not None and self._takes_away(undone, operation, data),
-            state=state,
+            takes_away=undone is not None and self._takes_away(undone, operation, by_call="callId" in data),
+            state="applying",
             encoding=data.get("encoding", "utf-8"),
             mode=int(data["mode"], 8) if "mode" in data else None,
             kept_mode=int(data["keptMode"], 8) if "keptMode" in data else None,
@@ -183,10 +200,10 @@ class Journal:
             place=data.get("place", self.place_of(data["path"])),
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
             besides=tuple(data.get("besides", ())),
-            unshown=data.get("unshown", False),
+            on_disk=data.get("unshown", False),
         )
 
-    def _renamed(self, event: LoggedEvent) -> None:
+    def _renamed(self, event: Logged[logged.WorkspaceRenamed]) -> None:
         """Take note of files that somebody renamed in the editor."""
         for number, one in enumerate(event.data["files"], 1):
             path, to = one["path"], one["to"]
@@ -208,18 +225,36 @@ class Journal:
                 state="applied",
                 place=one.get("place", self.place_of(path)),
                 to_place=one.get("toPlace", self.place_of(to)),
-                by_person=True,
+                by_user=True,
             )
             self._records[record.change_id] = record
             if path in self._replaced:
                 self._replaced = {*self._replaced - {path}, to}
 
-    def _takes_away(self, undone: ChangeRecord, operation: Operation, data: dict[str, Any]) -> bool:
+    def _takes_away(self, undone: ChangeRecord, operation: Operation, *, by_call: bool) -> bool:
         whole = {"create", "delete"}
         if operation in whole and (first := self.root_of(undone).operation) in whole:
             # Also to make room for what is brought back.
             return operation != first
-        return not undone.takes_away and not (self._redoing and "callId" not in data)
+        return not undone.takes_away and not (self._redoing and not by_call)
+
+    def led(self, path: str, before: str, after: str) -> bool:
+        """Whether the edits alone led from one text of a file, as the disk has it, to another one."""
+        plain = before.removeprefix(BOM)
+        ends = {_hash(one) for one in (before, plain, plain.replace("\r\n", "\n"))}
+        wanted: str | None = _hash(after)
+        for record in reversed(self.records):
+            if record.by_user and record.to == path:
+                path = record.path
+                continue
+            if record.state != "applied" or record.path != path:
+                continue
+            if record.operation != "edit" or wanted != record.after or record.planned != record.after:
+                return False
+            wanted = record.before
+            if wanted in ends:
+                return True
+        return False
 
     def place_of(self, path: str) -> str | None:
         """The real path of a file, as far as the session's folders tell it: as if there were no links in them."""
@@ -233,7 +268,7 @@ class Journal:
     def path_now(self, path: str, number: int = 0) -> str:
         """The path of a file that had one when so many changes had begun, by what was renamed in the editor since."""
         for one in self.records[number:]:
-            if one.by_person and one.path == path:
+            if one.by_user and one.path == path:
                 path = one.to or path
         return path
 
@@ -264,7 +299,7 @@ class Journal:
         return [one for one in self._records.values() if turn_id is None or one.turn_id == turn_id]
 
     def roots(self, turn_id: str | None = None) -> list[ChangeRecord]:
-        """The changes that were made and that the person may have undone, without what took changes back."""
+        """The changes that were made and that the user may have undone, without what took changes back."""
         return [
             one
             for one in self.changes(turn_id)
@@ -441,43 +476,43 @@ class Journal:
         return []
 
 
-def _real_folders(data: dict[str, Any]) -> Folders:
+def _real_folders(data: logged.SessionStarted | logged.SessionRestored) -> Folders:
     folders = folders_of((Path(uri).name, uri) for uri in data["folders"]).folders
     paths = data.get("realFolders") or [str(folder.path) for folder in folders]
     pairs = zip(folders, paths, strict=False)
     return Folders([Folder(folder.name, folder.uri, Path(path)) for folder, path in pairs])
 
 
-def _entry(touched: dict[str, Any]) -> str:
+def _entry(touched: logged.TouchedFile) -> str:
     """What became of a link or of a folder."""
-    if touched["how"] == "mode":
+    if "mode" in touched and "modeAfter" in touched:
         return f"the mode of the folder was changed from {touched['mode']} to {touched['modeAfter']}"
-    what = f"the link, which led to {touched['to']}," if "to" in touched else f"the {touched['kind']}"
+    what = f"the link, which led to {touched['to']}," if "to" in touched else f"the {touched.get('kind')}"
     return f"{what} was {touched['how']}"
 
 
-def _operation(data: dict[str, Any]) -> Operation:
+def _operation(data: logged.WorkspaceChanged) -> Operation:
     """What a command did to a file."""
     if "before" not in data:
         return "create"
     return "edit" if "after" in data else "delete"
 
 
-def _is_replaced(data: dict[str, Any]) -> bool:
+def _is_replaced(data: logged.WorkspaceChanged) -> bool:
     """Whether a command put something else than a text where one was."""
     return "before" in data and "after" not in data and not data.get("unsure", False)
 
 
-def _why_lasting(data: dict[str, Any]) -> str:
+def _why_lasting(data: logged.WorkspaceChanged) -> str:
     """Why nothing takes back what happened to a file while a command ran."""
     if data.get("unsure", False):
         how = {"create": "made", "edit": "changed", "delete": "deleted"}[_operation(data)]
-        return f"{how} while a command ran, by the command or by somebody else"
+        return f"{how} while a command ran, by the command or by someone else"
     if _is_replaced(data):
-        return "a command put something in its place that is no text, or a link"
+        return "a command replaced it with a link or with something that is not text"
     if "before" in data:
         return "a command wrote it in another encoding"
-    return "changed by a command; what it was before is not known"
+    return "changed by a command; its content before is unknown"
 
 
 def _of_turn(left: Sequence[Lasting], turn_id: str | None) -> list[Lasting]:
@@ -515,3 +550,7 @@ def _same_part(one: ChangeRecord, other: ChangeRecord, scope: Scope) -> bool:
             return one.turn_id == other.turn_id
         case "session":
             return True
+
+
+def _hash(text: str) -> str:
+    return content_hash(text.encode("utf-8", "surrogatepass"))

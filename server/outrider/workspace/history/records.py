@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from outrider.ports.text import TextEncoding
-from outrider.workspace.history.shown import Hidden
+from outrider.workspace.history.patch import Hidden
 
 ChangeState = Literal["applying", "applied", "rejected"]
 Operation = Literal["edit", "create", "delete", "rename"]
@@ -59,9 +59,9 @@ class ChangeRecord:
     """The real path of `to`."""
     besides: tuple[str, ...] = ()
     """What a deleted file had besides its text and its permission bits, by name."""
-    unshown: bool = False
-    """Whether a command changed the file below an open document that went on showing another text."""
-    by_person: bool = False
+    on_disk: bool = False
+    """Whether the file was changed on disk alone, where an open document may go on showing another text."""
+    by_user: bool = False
     """Whether somebody renamed the file in the editor: its history follows, and nothing takes that back."""
 
     @property

@@ -1,4 +1,4 @@
-"""The tags that were read before, kept on the disk for the next server of the workspace: an SQLite file that may be lost.
+"""The tags that were read before, kept on disk for the next server of the workspace: an SQLite file that may be lost.
 
 What was damaged is not believed: every row has a check sum, and a file that is no database is made anew. Where it cannot be
 read or written, there is no cache, and nothing else is different.

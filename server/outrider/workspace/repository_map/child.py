@@ -20,7 +20,7 @@ from outrider.workspace.repository_map.index import Index
 from outrider.workspace.repository_map.tags import fingerprint
 
 NICENESS: Final = 10
-"""The person's own work comes first."""
+"""The user's own work comes first."""
 
 
 def main() -> int:

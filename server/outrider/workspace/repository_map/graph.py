@@ -13,8 +13,7 @@ from heapq import nsmallest
 from math import log, sqrt
 from typing import Final
 
-from outrider.workspace.repository_map.languages import FAMILIES
-from outrider.workspace.repository_map.tags import Definition, Tags
+from outrider.workspace.repository_map.tags import FAMILIES, Definition, Tags
 
 RESTART: Final = 0.15
 """How likely the walk begins anew at each step."""

@@ -3,28 +3,30 @@
 It reads files and nothing else of the workspace, and none that it was not told of.
 """
 
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from outrider.ports.maps import Focus
-from outrider.workspace.marks import GRANULARITY
+from outrider.ports.patterns import WORD, linear
+from outrider.workspace.disk.file_stat import GRANULARITY
 from outrider.workspace.repository_map.cache import Cache, Numbers
 from outrider.workspace.repository_map.graph import Entry, Graph
-from outrider.workspace.repository_map.languages import Tongue, tongue_of
 from outrider.workspace.repository_map.readers import Job, Readers, numbers_of
-from outrider.workspace.repository_map.rendering import blocks_of
-from outrider.workspace.repository_map.tags import NONE, Tags
+from outrider.workspace.repository_map.repository_map import blocks_of
+from outrider.workspace.repository_map.tags import NONE, Tags, Tongue, tongue_of
 
 _UNSETTLED: Final = 0.05
 """Share of the files that may change before the part of the rank from everywhere is worked out anew."""
 
 _OF_OPEN, _OF_READ, _OF_EDITED, _OF_NAMED, _OF_MENTIONED, _OF_WORD = 1.0, 1.0, 2.0, 4.0, 2.0, 0.3
 """What a file weighs that is open, was read, was edited, is named in the task, or defines a name in it, or a mere word."""
-_LIKE_A_NAME: Final = re.compile(r"\w_\w|[a-z0-9][A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|^[A-Z][a-z]+$")
-"""A word that a person would hardly write but for the name in the code."""
+_LIKE_A_NAME: Final = linear(
+    "map.like-a-name",
+    rf"[{WORD}]_[{WORD}]|[a-z0-9][A-Z]|[A-Z][{WORD}]*[a-z][{WORD}]*[A-Z]|^[A-Z][a-z]+$",
+)
+"""A word that a user would hardly write but for the name in the code."""
 _SHORTEST_NAMED: Final = 4
 """Characters of a folder or a file, without its end, that a word alone can name."""
 
@@ -57,7 +59,7 @@ class Index:
         """Take in that these are all files; gives how many had to be read.
 
         Args:
-            files: Their paths on the disk, by those that are shown.
+            files: Their paths on disk, by those that are shown.
         """
         for shown in [shown for shown in self._files if shown not in files]:
             self._forget(shown)

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from outrider.workspace.repository_map.cache import Numbers
-from outrider.workspace.repository_map.languages import Tongue
-from outrider.workspace.repository_map.tags import MOST_BYTES, NONE, Tagger, Tags
+from outrider.workspace.repository_map.tags import MOST_BYTES, NONE, Tagger, Tags, Tongue
 
 SECONDS: Final = 2.0
 """Of the processor, for one text."""
@@ -45,7 +44,7 @@ class Job:
     tongue: Tongue
     path: str
     text: bytes | None = None
-    """Where it is not on the disk."""
+    """Where it is not on disk."""
 
 
 Found = tuple[Numbers, Tags]
@@ -72,7 +71,7 @@ class Readers:
         self._idle: _Worker | None = None
 
     def read(self, jobs: Sequence[Job]) -> list[Found | None]:
-        """Read the tags of all of these; None for what is no regular file."""
+        """Read the tags of all of these; None for what is not a regular file."""
         found: list[Found | None] = [None] * len(jobs)
         left = deque(range(len(jobs)))
         busy: dict[Connection, _Worker] = {}

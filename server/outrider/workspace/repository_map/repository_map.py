@@ -19,9 +19,10 @@ from typing import Any, Final
 from outrider.ports.clock import Clock
 from outrider.ports.maps import Focus
 from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands
-from outrider.workspace.documents import DocumentStore
+from outrider.workspace.documents.documents import DocumentStore
 from outrider.workspace.paths import Folders, path_of
-from outrider.workspace.repository_map.languages import tongue_of
+from outrider.workspace.repository_map.graph import Ranked
+from outrider.workspace.repository_map.tags import Definition, tongue_of
 from outrider.workspace.search import Search, SearchProblem
 
 MOST_FILES: Final = 20_000
@@ -86,7 +87,7 @@ class RepositoryMap:
             env: The environment, of which it gets what the interpreter needs to start.
             leaves_out: Which paths it is never told of.
             before_listing: Brings `leaves_out` up to date.
-            tell: Tells the person what went wrong.
+            tell: Tells the user what went wrong.
         """
         self._rooms = rooms
         self._documents = documents
@@ -289,9 +290,7 @@ class RepositoryMap:
             return
         self._is_lost = True
         await self._let_go()
-        self._tell(
-            f"The repository map cannot be drawn any more ({why}); everything else goes on without it."
-        )
+        self._tell(f"The repository map is no longer available ({why}); everything else continues to work.")
 
     async def _let_go(self) -> None:
         child, self._child = self._child, None
@@ -299,3 +298,74 @@ class RepositoryMap:
         if child is not None:
             child.writer.close()
             await child.process.kill()
+
+
+_SHORT_KINDS: Final[Mapping[str, str]] = {"method": "", "property": ""}
+"""Kinds that go without saying, inside of what holds them."""
+
+
+def blocks_of(
+    ranked: Sequence[Ranked], definitions: Mapping[str, Sequence[Definition]], size: int
+) -> list[str]:
+    """The map, in one block of lines for each file; the file with the most important name comes first.
+
+    Args:
+        ranked: Definitions, the most important first.
+        definitions: All definitions of each file, by path.
+        size: The most bytes of all blocks together.
+    """
+    # Each definition makes the text longer, so the most that fit are found by halving.
+    fits, too_many = 0, len(ranked) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if _size(_rendered(ranked[:middle], definitions)) <= size:
+            fits = middle
+        else:
+            too_many = middle
+    return _rendered(ranked[:fits], definitions)
+
+
+def visible(text: str) -> str:
+    """A name with everything in it that does not print, or that could pass for the end of a line, spelled out."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )
+
+
+def _size(blocks: Sequence[str]) -> int:
+    return sum(len(block.encode("utf-8", "replace")) + 1 for block in blocks)
+
+
+def _rendered(ranked: Sequence[Ranked], definitions: Mapping[str, Sequence[Definition]]) -> list[str]:
+    wanted: dict[str, set[int]] = {}
+    for one in ranked:
+        numbers = wanted.setdefault(one.path, set())
+        at: int | None = one.number
+        while at is not None:  # what holds it is its heading
+            numbers.add(at)
+            at = definitions[one.path][at].within
+    return [_block(path, definitions[path], numbers) for path, numbers in wanted.items()]
+
+
+def _block(path: str, definitions: Sequence[Definition], numbers: set[int]) -> str:
+    lines = [visible(path)]
+    held: dict[int, list[int]] = {}
+    for number in sorted(numbers):
+        top = _top(definitions, number)
+        held.setdefault(top, []).extend([number] if number != top else [])
+    for top, inner in held.items():
+        one = definitions[top]
+        members = ", ".join(_member(definitions[number]) for number in inner)
+        lines.append(f"  {one.kind} {visible(one.name)} {one.line}{': ' if members else ''}{members}")
+    return "\n".join(lines)
+
+
+def _top(definitions: Sequence[Definition], number: int) -> int:
+    while (within := definitions[number].within) is not None:
+        number = within
+    return number
+
+
+def _member(one: Definition) -> str:
+    kind = _SHORT_KINDS.get(one.kind, f"{one.kind} ")
+    return f"{kind}{visible(one.name)} {one.line}"

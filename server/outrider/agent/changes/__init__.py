@@ -1,0 +1,1 @@
+"""What the agent changed: listing it, following renames, and taking it back."""

@@ -1,0 +1,1 @@
+"""What waits for the user: approvals, questions, and the documents that show them."""

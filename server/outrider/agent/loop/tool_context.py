@@ -1,0 +1,467 @@
+"""One turn as its tools see it: what `tools.context` names, made of the services and one session."""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from outrider.agent.context.budget import Budget
+from outrider.agent.context.workspace_news import Knowledge
+from outrider.agent.interaction.inbox import Asking, Inbox
+from outrider.agent.services import Runtime, Services
+from outrider.agent.state.record import Record
+from outrider.agent.state.turn_state import CallState
+from outrider.permissions.policy.commands import Command, Part
+from outrider.permissions.policy.decide import Access, Judgement, NoSandbox, decide, narrowest
+from outrider.permissions.policy.protected_files import attributes, environment
+from outrider.permissions.secrets.masking import MaskedStream
+from outrider.ports.editor import Reported, ToolAnswer, Unanswered
+from outrider.ports.events import StreamFrame
+from outrider.ports.ids import IdKind
+from outrider.ports.model import ToolCall
+from outrider.processes import Jobs, command_environment
+from outrider.processes.sandbox import Confined, SandboxWish
+from outrider.tools.context import Action, Approval, ToolContext
+from outrider.workspace.documents.saving import Tried, have_saved
+from outrider.workspace.edits.review import Review
+from outrider.workspace.paths import Located
+from outrider.workspace.watch.obeyed_files import Sight
+from outrider_protocol.events import EventData, Mode, SandboxAbsent, ToolFinished, ToolStarted
+from outrider_protocol.settings import Effect, PermissionMode
+
+
+class Commands:
+    """Commands in the workspace of a server."""
+
+    def __init__(self, services: Services) -> None:
+        self._runtime = services.runtime
+        self._workspace = services.workspace
+        self._sandbox = services.policy.sandbox
+        self.supervisor = services.runtime.supervisor
+        """Where they are started."""
+        self.search_path = services.runtime.env.get("PATH", "")
+        """Their `PATH`."""
+
+    async def confine(self, argv: Sequence[str], cwd: Path, *, by_git: bool = False) -> Confined:
+        """Put a command into the sandbox, as far as the settings want it and the system can.
+
+        Args:
+            argv: The command.
+            cwd: Where it runs; a real path.
+            by_git: Whether git may show texts by it, and so must be told which files hold secrets.
+        """
+        wish = self._wish()
+        sight = await asyncio.to_thread(self._look) if wish.mode != "off" else None
+        env, seen = self._environment(self._runtime.settings().command_environment), ()
+        if by_git:
+            env, seen = await self._without_texts(env)
+        return await self._sandbox.confine(
+            argv,
+            cwd=cwd,
+            env=env,
+            folders=self._folders,
+            wish=replace(wish, readable=(*wish.readable, *seen)),
+            protected=sight.protected if sight is not None else (),
+            repositories=sight.repositories if sight is not None else (),
+        )
+
+    async def confine_to_read(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+    ) -> Confined | None:
+        """Put a command that is known to only read into a read-only sandbox, without the files that are shut; None where there is none.
+
+        Args:
+            argv: The command.
+            cwd: Where it runs; a real path in a workspace folder.
+            by_git: See `confine`.
+        """
+        wish = self._wish()
+        if wish.mode == "off":
+            return None
+        shut = await asyncio.to_thread(
+            lambda: self._workspace.hidden_files.look([folder.resolve() for folder in self._folders])
+        )
+        if not shut.is_whole:
+            return None
+        # What the user has commands get besides may be secret, and nobody asks about this one.
+        env, seen = self._environment(()), ()
+        if by_git:
+            env, seen = await self._without_texts(env)
+        return await self._sandbox.confine_reading(
+            argv,
+            cwd=cwd,
+            env={
+                **env,
+                "GIT_OPTIONAL_LOCKS": "0",
+            },  # git may not write down what it found out about the files
+            folders=self._folders,
+            wish=wish,
+            hidden=(shut.files, shut.folders),
+            seen=seen,
+            blank=await asyncio.to_thread(self._kept, "empty", b""),
+        )
+
+    def _environment(self, named: Sequence[str]) -> dict[str, str]:
+        providers = self._runtime.settings().providers.values()
+        # The keys of the providers, whatever their names: nobody can name these for a command.
+        keys = {name for provider in providers if (name := provider.api_key_env) is not None}
+        return command_environment(self._runtime.env, named, keys)
+
+    async def _without_texts(self, env: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The environment in which git takes shut files for binary ones, and the file that it needs for that."""
+        path = await asyncio.to_thread(self._attributes)
+        return {**env, **environment(path)}, (path,)
+
+    def _attributes(self) -> str:
+        """The file of attributes, named by its content, so that a command is the same one after a restart. Blocks."""
+        content = attributes(self._folders).encode()
+        return self._kept(f"{hashlib.sha256(content).hexdigest()[:32]}.gitattributes", content)
+
+    def _kept(self, name: str, content: bytes) -> str:
+        """A file of our own for sandboxes, by a name that stands for its content. Blocks."""
+        folder = self._runtime.state_dir / "sandbox"
+        path = folder / name
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                file.write(content)
+            Path(file.name).replace(path)
+        return str(path)
+
+    @property
+    def _folders(self) -> list[Path]:
+        return [folder.path for folder in self._workspace.folders.folders]
+
+    def _wish(self) -> SandboxWish:
+        settings = self._runtime.settings()
+        wish, testing = settings.sandbox, settings.testing
+        return SandboxWish(
+            wish.mode,
+            wish.network,
+            tuple(wish.readable),
+            tuple(wish.writable),
+            tuple(testing.sandboxes) if testing is not None and testing.sandboxes is not None else None,
+        )
+
+    def _look(self) -> Sight:
+        """What in the workspace must stay as it is. Blocks."""
+        return self._workspace.obeyed.look([folder.resolve() for folder in self._folders])
+
+
+def _known(record: Record, call: ToolCall) -> CallState:
+    """How far a call of the latest response came; one that is not known has not begun."""
+    turn = record.state.turn
+    return (turn.calls.get(call.id) if turn else None) or CallState(call)
+
+
+class Log:
+    """The session's log, where a turn writes to it, and the live text beside it."""
+
+    def __init__(self, runtime: Runtime, record: Record, turn_id: str | None) -> None:
+        self._runtime = runtime
+        self._record = record
+        self._turn_id = turn_id
+        self._streams: dict[str, tuple[MaskedStream, int]] = {}
+
+    @property
+    def turn_id(self) -> str:
+        """The turn."""
+        return self._turn_id or ""
+
+    def new_id(self, kind: IdKind) -> str:
+        """A fresh id."""
+        return self._runtime.ids.new(kind)
+
+    def place_of(self, located: Located) -> str | None:
+        """The real path of a file, where its path in the session's folders does not tell it."""
+        real = located.place
+        return None if real == self._record.state.journal.place_of(located.display) else real
+
+    def record(self, data: EventData, blobs: Mapping[str, bytes] | None = None) -> None:
+        """Append an event."""
+        turn = self._record.state.turn
+        known = turn.calls.get(data.call_id) if turn and isinstance(data, ToolStarted) else None
+        if known is not None and known.started:
+            return  # it began before a restart, had no effect, and is done again
+        if isinstance(data, ToolFinished) and data.call_id in self._streams:
+            stream, offset = self._streams.pop(data.call_id)
+            self._send(data.call_id, offset, stream.end())
+        self._record.append(data, turn_id=self._turn_id, blobs=blobs)
+
+    async def settled(self, *, durable: bool = False) -> str | None:
+        """Wait until all that was recorded is committed."""
+        return await self._record.settled(durable=durable)
+
+    def stream(self, call: ToolCall, text: str) -> None:
+        """Show a piece of a call's output as it comes."""
+        stream, offset = self._streams.get(call.id) or (MaskedStream(self._record.masking), 0)
+        self._streams[call.id] = stream, self._send(call.id, offset, stream.feed(text))
+
+    def _send(self, call_id: str, offset: int, text: str) -> int:
+        """Send a frame, if there is something in it; gives the offset of the next one."""
+        if text and self._turn_id is not None:
+            session_id = self._record.state.session_id
+            self._runtime.on_frame(StreamFrame(session_id, self._turn_id, call_id, "output", offset, text))
+        return offset + len(text)
+
+
+class Rules:
+    """What may happen without a question in a turn."""
+
+    def __init__(self, services: Services, record: Record, log: Log, mode: Mode) -> None:
+        self._policy = services.policy
+        self._workspace = services.workspace
+        self._settings = services.runtime.settings
+        self._record = record
+        self._log = log
+        of_turn: PermissionMode = "full" if mode == "agent" else "read-only"
+        self._widest: PermissionMode = narrowest(of_turn, self._settings().permission_mode)
+
+    @property
+    def permission_mode(self) -> PermissionMode:
+        """What holds now: a widened setting counts from the next turn, a narrowed one at once."""
+        return narrowest(self._widest, self._settings().permission_mode)
+
+    async def refresh(self, effect: Effect) -> bool:
+        """Take in what has changed in the files of rules; gives whether anything has."""
+        looks = [self._policy.ledger.refresh_now, self._policy.guarded.refresh_now]
+        if effect == "edit":
+            looks.append(self._look_at_obeyed)
+        return await self._policy.trust.refresh(*looks)
+
+    def _look_at_obeyed(self) -> bool:
+        """Find out which files programs obey by another name; no plan depends on it. Blocks."""
+        folders = self._workspace.folders.folders
+        self._workspace.obeyed.look_for_other_names([folder.path.resolve() for folder in folders])
+        return False
+
+    def judge(self, tool: str, access: Access) -> Judgement:
+        """Decide on an access of a tool by the modes, rules and grants that hold now."""
+        mode = self.permission_mode
+        ruling = self._policy.ruling(tool, access, mode)
+        guard = self._policy.guarded.why(access.effect, access.paths)
+        return decide(access, mode, self._record.state.grants.keys(), ruling, guard)
+
+    def parts_of(self, command: Command) -> list[Part]:
+        """The parts of a command line, each judged by the modes and rules that hold now."""
+        return self._policy.ledger.parts(command, self.permission_mode)
+
+    def decided(self, judgement: Judgement) -> None:
+        """Take note that rules decided."""
+        self._policy.ledger.count(judgement.rules)
+
+    def tell_of_no_sandbox(self, none: NoSandbox) -> None:
+        """Record, once in a session, that its commands run without a sandbox."""
+        if not self._record.state.told_of_no_sandbox:
+            self._log.record(SandboxAbsent(reason=none.reason, chosen=none.chosen))
+
+
+class User:
+    """The user, as the calls of a turn ask them."""
+
+    def __init__(self, services: Services, record: Record, log: Log, inbox: Inbox, budget: Budget) -> None:
+        self._services = services
+        self._record = record
+        self._log = log
+        self._inbox = inbox
+        self._budget = budget
+
+    def approved(self, call: ToolCall) -> str | None:
+        """Digest of what the user said yes to for a call of the latest response."""
+        return _known(self._record, call).approved
+
+    def answered(self, call: ToolCall, question: str) -> str | None:
+        """The answer to that question of the call, where it was given already."""
+        answered = _known(self._record, call).answered
+        return answered[1] if answered and answered[0] == question else None
+
+    def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
+        """The ids of the changes of an action that waits for a yes since before a restart."""
+        state = self._record.state
+        items = (item for item in state.open.values() if item.call_id == call.id)
+        waits = any(state.digests.get(item.id) == action.digest for item in items)
+        return _known(self._record, call).asked_for if waits else ()
+
+    def reviews(self, call: ToolCall) -> Sequence[Review]:
+        """What the user has decided so far about single hunks of the call's edit."""
+        return _known(self._record, call).reviews
+
+    def notes(self, call: ToolCall) -> Sequence[str]:
+        """What the user has said so far with a yes to the call."""
+        return _known(self._record, call).notes
+
+    async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
+        """Ask for a yes."""
+        asking, log = Asking(call.id, action, change_ids), self._log
+        seconds = self._budget.limits.ask_seconds
+        with self._budget.held():
+            return await self._inbox.approve(log.new_id("open"), log.turn_id, asking, seconds)
+
+    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
+        """Ask a question."""
+        log, seconds = self._log, self._budget.limits.ask_seconds
+        with self._budget.held():
+            return await self._inbox.ask(
+                log.new_id("open"),
+                log.turn_id,
+                call.id,
+                question,
+                list(options),
+                seconds,
+                free_form=free_form,
+            )
+
+    async def ask_for_trust(self, of_files: Collection[str] = ()) -> None:
+        """Ask about the workspace folders that nobody vouches for, where something does not count because of that.
+
+        Args:
+            of_files: Instructions that were found further down, as the tools name them.
+        """
+        folders, trust = self._services.workspace.folders, self._services.policy.trust
+        session_id, seconds = self._record.state.session_id, self._budget.limits.ask_seconds
+        await trust.refresh()
+        for folder in folders.folders:
+            if trust.of(folder.path) != "unknown":
+                continue
+            found = [path for path in of_files if folders.folder_of(path) is folder]
+            if not of_files and (own := await self._services.briefing.instructions_of(folder)) is not None:
+                found = [own]
+            withheld = [f"its instructions ({', '.join(found)}) are ignored"] if found else []
+            if (narrowed := trust.narrows()) is not None:
+                withheld.append(
+                    f"Outrider asks before every change, even if your settings allow it ({narrowed})"
+                )
+            if withheld:
+                with self._budget.held():
+                    await trust.ask(folder, withheld, session_id, self._log.turn_id, seconds)
+
+
+class Client:
+    """The client, where it runs tools of its own."""
+
+    def __init__(self, record: Record, log: Log, inbox: Inbox, budget: Budget) -> None:
+        self._record = record
+        self._log = log
+        self._inbox = inbox
+        self._budget = budget
+
+    async def call(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
+        """Have it run a call."""
+        log, limits = self._log, self._budget.limits
+        with self._budget.held():
+            return await self._inbox.call(
+                log.new_id("open"), log.turn_id, call, given, limits, durable=durable
+            )
+
+    def was_asked(self, call: ToolCall) -> bool:
+        """Whether it was asked to run that call."""
+        return _known(self._record, call).handed
+
+
+class Buffers:
+    """The open documents that a session has changed, and how they are saved."""
+
+    def __init__(self, services: Services, record: Record, touched: dict[str, int], budget: Budget) -> None:
+        self._runtime = services.runtime
+        self._workspace = services.workspace
+        self._record = record
+        self._touched = touched
+        self._budget = budget
+
+    def unsaved(self) -> Sequence[str]:
+        """URIs of those that were not saved since."""
+        documents = {uri: self._workspace.documents.get(uri) for uri in self._touched}
+        return [uri for uri, one in documents.items() if one is not None and one.saves == self._touched[uri]]
+
+    def changed(self, uri: str) -> None:
+        """Take note that this session changed an open document."""
+        document = self._workspace.documents.get(uri)
+        if document is not None:
+            self._touched[uri] = document.saves
+
+    def is_own_work(self, path: str, on_disk: str, text: str) -> bool:
+        """Whether this session's edits alone led from the text on disk to another one."""
+        return self._record.state.journal.led(path, on_disk, text)
+
+    async def have_saved(self, uris: Sequence[str]) -> Sequence[Tried]:
+        """Have the client save these documents."""
+        workspace, runtime = self._workspace, self._runtime
+        with self._budget.held():
+            return await have_saved(
+                uris, workspace.overlay, workspace.documents, runtime.editor, runtime.deadlines
+            )
+
+    async def saved(self, uris: Sequence[str]) -> None:
+        """Wait until the client has saved these documents, for as long as a question may take."""
+        workspace, runtime, waiting = self._workspace, self._runtime, set(uris)
+        if waiting & set(self.unsaved()):
+            names = ", ".join(workspace.folders.display_of(uri) for uri in uris)
+            runtime.editor.say("info", f"Outrider continues as soon as {names} is saved.")
+        with self._budget.held():
+            for uri in uris:
+                await workspace.documents.until(
+                    uri,
+                    lambda _: not waiting & set(self.unsaved()),
+                    runtime.deadlines,
+                    self._budget.limits.ask_seconds,
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnContext(ToolContext):
+    """One turn as its tools see it; also an undo, which belongs to no turn."""
+
+    user: User
+    knowledge: Knowledge
+
+    @staticmethod
+    def of(
+        services: Services,
+        record: Record,
+        inbox: Inbox,
+        touched: dict[str, int],
+        jobs: Jobs,
+        budget: Budget,
+        *,
+        turn_id: str | None,
+        label: str,
+        mode: Mode = "agent",
+    ) -> "TurnContext":
+        """Bind a turn.
+
+        Args:
+            services: The services of the server.
+            record: The session's log.
+            inbox: The session's open items.
+            touched: The session's own changes of buffers: URI → how often it had been saved at that time.
+            jobs: The session's background jobs.
+            budget: Has the limits; its watch stops while somebody is waited for.
+            turn_id: The turn, None for an undo.
+            label: What the editor's undo list calls its changes.
+            mode: `plan` and `explore` are read-only.
+        """
+        runtime, log = services.runtime, Log(services.runtime, record, turn_id)
+
+        async def diagnostics(uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+            with budget.held():
+                return await runtime.editor.diagnostics(uris)
+
+        return TurnContext(
+            workspace=services.workspace,
+            knowledge=Knowledge(services, record),
+            diagnostics=diagnostics,
+            masking=record.masking,
+            limits=budget.limits,
+            buffers=Buffers(services, record, touched, budget),
+            log=log,
+            user=User(services, record, log, inbox, budget),
+            client=Client(record, log, inbox, budget),
+            jobs=jobs,
+            rules=Rules(services, record, log, mode),
+            commands=Commands(services),
+            clock=runtime.deadlines,
+            label=label,
+        )

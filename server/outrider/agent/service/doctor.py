@@ -1,0 +1,279 @@
+"""Looks at the set-up and says what is wrong and what to do about it. Changes nothing, but that a probe forgets who refused tools."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Final, Literal
+
+from outrider.agent.context.model_call import encoded
+from outrider.agent.context.tokens import Counter
+from outrider.agent.loop.tool_context import Commands
+from outrider.agent.services import Services
+from outrider.models.catalog import ModelProblem
+from outrider.models.retry import is_script
+from outrider.models.routing.choose import ANSWER_RESERVE, in_order
+from outrider.models.text_tools.formats import handed_on
+from outrider.permissions.policy.trust import Trust
+from outrider.ports.model import Message, ModelFailure, ModelRequest, ModelResponse, Switched, ToolSpec
+from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
+from outrider.store.problem import StoreProblem
+from outrider.workspace.search import find_ripgrep
+from outrider_protocol.commands import Check
+from outrider_protocol.settings import Settings
+
+PROBE_SECONDS: Final = 60.0
+"""How long the answer may take."""
+AT_ONCE: Final = 4
+"""Models that are asked at the same time."""
+MOST_PROBED: Final = 16
+"""Models that are asked at all: each request costs something."""
+_TOOL: Final = ToolSpec(
+    "report_ready",
+    "Says that tools can be called.",
+    {
+        "type": "object",
+        "properties": {"word": {"type": "string"}},
+        "required": ["word"],
+        "additionalProperties": False,
+    },
+)
+_TASK: Final = (
+    "This is a test by Outrider's doctor: can you call tools? "
+    "Call the tool report_ready once, with the word `ready`, and say nothing else."
+)
+
+
+def models_of(settings: Settings) -> list[str]:
+    """The models that a turn may ask, the one of its first step first."""
+    listed = [one.model for one in in_order(settings.tiers, "frontier", settings.model)]
+    return list(dict.fromkeys([*listed, *settings.fallback_models]))
+
+
+async def try_all(services: Services) -> list[Check]:
+    """Ask every model that a turn may ask to call a tool; gives what came of each, in the order of the settings.
+
+    Args:
+        services: The house.
+    """
+    models, free = models_of(services.runtime.settings()), asyncio.Semaphore(AT_ONCE)
+
+    async def tried(reference: str) -> Check:
+        async with free:
+            return await try_tools(services, reference)
+
+    checks = await asyncio.gather(*(tried(one) for one in models[:MOST_PROBED]))
+    if left := models[MOST_PROBED:]:
+        detail = f"more than {MOST_PROBED} models are set; not tested: {', '.join(left)}"
+        return [*checks, Check(name="tools", status="warn", detail=detail)]
+    return checks
+
+
+async def try_tools(services: Services, reference: str) -> Check:
+    """Ask a model to call a tool, and say what came of it.
+
+    Args:
+        services: The house.
+        reference: The model.
+    """
+
+    def check(status: Literal["ok", "warn", "fail"], detail: str) -> Check:
+        return Check(name="tools", status=status, detail=f"{reference}: {detail}")
+
+    model = await services.catalog.open(reference, learned={reference: ""})
+    if isinstance(model, ModelProblem):
+        return check("fail", model.message)
+    request = ModelRequest("probe", [Message("user", _TASK)], [_TOOL])
+    form, answer, keep = model.tool_format, None, ""
+    try:
+        limit = services.runtime.deadlines.timeout(PROBE_SECONDS)
+        async with limit, aclosing(model.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, Switched):
+                    form = item.tool_format
+                    keep = f'; to use this from the start, set models."{reference}".toolFormat = "{form}"'
+                elif isinstance(item, ModelResponse | ModelFailure):
+                    answer = item
+    except TimeoutError:
+        return check("fail", f"no answer in {PROBE_SECONDS:g} s")
+    finally:
+        await model.close()
+    if not isinstance(answer, ModelResponse):
+        return check("fail", answer.message if answer is not None else "it ended without an answer")
+    if not keep:
+        services.catalog.forget_refusal(reference)
+    how = "in the provider's own format" if form is None else f"as text, in the format {form}"
+    if any(call.name == _TOOL.name for call in answer.tool_calls):
+        return check("ok", f"calls tools {how}{keep}")
+    written = handed_on(answer.text, [_TOOL], services.catalog.profile(reference).text_format)
+    if written is not None:
+        line = f'models."{reference}".toolFormat = "{written}"'
+        return check(
+            "warn", f"was asked for a call, {how}, and wrote it as text, in the format {written}: set {line}"
+        )
+    other = "" if form is None else "; another `toolFormat` may work"
+    return check("warn", f"was asked for a tool call, {how}, and made none{other}")
+
+
+INSTALL = (
+    " On Linux, install bubblewrap (`bwrap`). If it is installed, it also needs unprivileged user namespaces."
+)
+
+
+async def examine(services: Services, *, probe: bool = False) -> list[Check]:
+    """Run all checks.
+
+    Args:
+        services: The house.
+        probe: Whether every model that may be asked is asked to call a tool; without it nothing goes to a provider.
+    """
+    version = services.runtime.version
+    checks = [
+        Check(name="outrider", status="ok", detail=f"{version}, Python {sys.version.split()[0]}"),
+        _folders(services),
+        await _model(services, probe=probe),
+        await _log(services),
+        await _commands(services),
+        await _sandbox(services),
+        await _search(services),
+        _editor(services),
+        await _permissions(services),
+    ]
+    if probe:
+        checks += await try_all(services)
+    return checks
+
+
+def _folders(services: Services) -> Check:
+    folders = services.workspace.folders.folders
+    if not folders:
+        return Check(name="workspace", status="warn", detail="no folder is open: open one to work in")
+    return Check(name="workspace", status="ok", detail=", ".join(str(folder.path) for folder in folders))
+
+
+async def _model(services: Services, *, probe: bool) -> Check:
+    models = models_of(services.runtime.settings())
+    if not models:
+        problem = await services.catalog.open(None)
+        return Check(name="model", status="fail", detail=getattr(problem, "message", ""))
+    said: list[str] = []
+    wrong: list[str] = []
+    status, least = "warn", await _least(services)
+    for reference in models:
+        model = await services.catalog.open(reference)
+        if isinstance(model, ModelProblem):
+            problem = model.message
+        else:
+            await model.close()
+            problem = await services.catalog.unready(reference)
+            said.append(f"{reference}, {model.context_window} tokens")
+            if least > model.context_window * (1 - ANSWER_RESERVE):
+                wrong.append(
+                    f"{reference}: the system message and the tools alone are about {least} tokens, and its context window "
+                    f"has {model.context_window}: the context window is too small for any task; set a larger contextWindow, or choose another model"
+                )
+        if problem is not None:
+            wrong.append(problem)
+            status = status if reference in services.runtime.settings().fallback_models else "fail"
+    if wrong:
+        return Check(name="model", status=status, detail="; ".join(dict.fromkeys(wrong)))
+    if not probe and not all(is_script(reference) for reference in models):
+        said.append("not contacted; run with `--probe` to test it")
+    return Check(name="model", status="ok", detail="; ".join(said))
+
+
+async def _least(services: Services) -> int:
+    """About how many tokens each request has, whatever the task is."""
+    system = await services.briefing.system("agent", services.policy.trust.trusts)
+    tools = [tool.spec() for tool in services.tools.offered(read_only=False)]
+    return Counter(tools=len(encoded(tools))).tokens([system])
+
+
+async def _log(services: Services) -> Check:
+    problem = await services.runtime.store.flush(durable=True)
+    if isinstance(problem, StoreProblem):
+        return Check(name="log", status="fail", detail=problem.message)
+    return Check(name="log", status="ok", detail="can be written")
+
+
+async def _commands(services: Services) -> Check:
+    if not can_run_commands():
+        detail = "commands are not supported on Windows, so their tools are not offered"
+        return Check(name="commands", status="warn", detail=detail)
+    result = await collect(
+        services.runtime.supervisor,
+        shell_argv("true"),
+        cwd=Path.home(),
+        env={},
+        clock=services.runtime.deadlines,
+        seconds=10,
+        limit=1024,
+    )
+    if isinstance(result, SpawnProblem):
+        return Check(name="commands", status="fail", detail=f"commands cannot run: {result.message}")
+    return Check(name="commands", status="ok", detail="bash runs under the supervisor")
+
+
+async def _sandbox(services: Services) -> Check:
+    folders = services.workspace.folders.folders
+    cwd = await asyncio.to_thread((folders[0].path if folders else Path.home()).resolve)
+    confined = await Commands(services).confine(shell_argv("true"), cwd)
+    if confined.unenforced:
+        return Check(name="sandbox", status="warn", detail=f"{confined.told}{INSTALL}")
+    if confined.confinement is not None or services.runtime.settings().sandbox.mode == "off":
+        return Check(name="sandbox", status="ok", detail=confined.told)
+    status = "fail" if confined.refused else "warn"
+    return Check(name="sandbox", status=status, detail=f"{confined.told}{INSTALL}")
+
+
+async def _search(services: Services) -> Check:
+    rg = await asyncio.to_thread(find_ripgrep, services.runtime.env.get("PATH"))
+    if rg is None:
+        detail = "ripgrep was not found: install it, or the package `ripgrep` beside Outrider"
+        return Check(name="search", status="fail", detail=detail)
+    return Check(name="search", status="ok", detail=rg)
+
+
+def _editor(services: Services) -> Check:
+    traits = services.runtime.editor.traits
+    missing = [
+        text
+        for has, text in (
+            (
+                traits.can_apply_edits,
+                "cannot edit open documents (files are edited on disk where that is safe)",
+            ),
+            (traits.can_show_documents, "cannot show documents"),
+        )
+        if not has
+    ]
+    if missing:
+        return Check(name="editor", status="warn", detail="; ".join(missing))
+    return Check(name="editor", status="ok", detail="edits and documents are supported")
+
+
+async def _permissions(services: Services) -> Check:
+    await services.policy.ledger.refresh()
+    settings = services.runtime.settings()
+    told = [
+        f"{folder.path} {_TRUST[services.policy.trust.of(folder.path)]}"
+        for folder in services.workspace.folders.folders
+    ]
+    detail = "; ".join([f"mode {settings.permission_mode}", *told])
+    if problem := services.policy.trust.file.problem:
+        return Check(name="permissions", status="fail", detail=f"{detail}; {problem}")
+    if wrong := services.policy.ledger.all_problems:
+        status = "fail" if any(is_own for _, is_own in wrong) else "warn"
+        detail = "; ".join([detail, *(problem for problem, _ in wrong)])
+        return Check(name="permissions", status=status, detail=detail)
+    if idle := services.policy.ledger.all_about_nothing:
+        return Check(name="permissions", status="warn", detail="; ".join([detail, *idle]))
+    return Check(name="permissions", status="ok", detail=detail)
+
+
+_TRUST: Final[Mapping[Trust, str]] = {
+    "trusted": "is trusted",
+    "read-only": "read-only (untrusted)",
+    "unknown": "not trusted yet: its agent instructions are ignored",
+}

@@ -1,0 +1,1 @@
+"""Sessions: which there are, and what one does with its turns."""

@@ -1,0 +1,643 @@
+"""A session: its log, its queue, one turn at a time, and what the user can do to it."""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from outrider.agent.changes.current_state import Standing
+from outrider.agent.changes.renames import Following, Renamed
+from outrider.agent.changes.undo import UndoneTurn, take_back
+from outrider.agent.context.budget import Budget, patched
+from outrider.agent.interaction.inbox import Channel, Inbox, Refusal, decision_title
+from outrider.agent.interaction.quoting import short
+from outrider.agent.loop import recovery
+from outrider.agent.loop.titling import Titling
+from outrider.agent.loop.tool_context import TurnContext
+from outrider.agent.loop.turn import Turn
+from outrider.agent.services import Services
+from outrider.agent.state.record import Record
+from outrider.agent.state.turn_state import TurnState, wait_result
+from outrider.models.catalog import ModelProblem
+from outrider.permissions.policy.decide import narrowest
+from outrider.permissions.policy.ledger import LedgerProblem
+from outrider.permissions.policy.rules import Rule
+from outrider.ports.model import Message, Model, content_hash
+from outrider.ports.text import visible
+from outrider.processes import Job, Jobs
+from outrider.store.locks import SessionLock
+from outrider.tools.client import definition_of
+from outrider.tools.run_command.jobs import how_it_ended
+from outrider_protocol.commands import (
+    AnswerParams,
+    ModelLatency,
+    PendingSteering,
+    QueuedRun,
+    RunParams,
+    RunResult,
+    SessionStatus,
+    UndoParams,
+    UndoResult,
+    WaitResult,
+)  # fmt: skip
+from outrider_protocol.events import (
+    JobFinished,
+    Mode,
+    Open,
+    Outcome,
+    Scope,
+    SessionClosed,
+    SessionRestored,
+    SessionStarted,
+    SettingsChanged,
+    SteeringReceived,
+    TurnFinished,
+    TurnParked,
+    TurnQueued,
+    TurnResumed,
+    TurnSettings,
+    TurnStarted,
+    Usage,
+)  # fmt: skip
+from outrider_protocol.settings import PermissionMode
+
+log = logging.getLogger(__name__)
+
+RefusedFor = Literal[
+    "unknown_id", "already_resolved", "invalid", "no_token", "no_running_turn", "session_in_use", "model_unavailable", "store_failed",
+    "nothing_to_undo", "not_latest", "too_large", "no_map", "not_waiting",
+]  # fmt: skip
+
+TITLE_CHARACTERS = 60
+"""Characters of a task that a message quotes."""
+CANCEL_SECONDS = 5.0
+"""How long a cancel may take before it is answered all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why something asked of a session is not done."""
+
+    reason: RefusedFor
+    message: str
+    data: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What else the response's error says."""
+
+
+class Session:
+    """One session, open in this process."""
+
+    def __init__(
+        self,
+        services: Services,
+        record: Record,
+        lock: SessionLock,
+        *,
+        show: Callable[[Open], Coroutine[Any, Any, str | None]],
+        on_unwritten_end: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Open a session whose log is folded into `record.state`.
+
+        Args:
+            services: The house.
+            record: The session's log.
+            lock: The right to run it.
+            show: Opens the document of an open item.
+            on_unwritten_end: Is told the id of a turn that ended, where no event can tell of it.
+        """
+        self._on_unwritten_end = on_unwritten_end
+        self._services = services
+        self._runtime = services.runtime
+        self._record = record
+        self._lock = lock
+        self._conversation: list[Message] = []
+        self._touched: dict[str, int] = {}
+        self._turn: Turn | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._model: Model | None = None
+        self._cancelled_early: dict[str, str] = {}
+        self._closing = False
+        self._undoing = asyncio.Lock()
+        self._giving = asyncio.Lock()
+        """Keeps tasks in the order in which they came, though a long one is looked through first."""
+        self._ending = asyncio.Event()
+        self._waiters: list[asyncio.Future[None]] = []
+        self._titling = Titling(services, record, self._watch)
+        self.jobs = Jobs(services.runtime.supervisor, services.runtime.deadlines, self._job_ended)
+        self.inbox = Inbox(
+            record,
+            services.runtime.editor,
+            show=show,
+            on_asked=self._wake,
+            on_parked=self._on_parked,
+            on_answered=self._on_answered,
+            watch=self._watch,
+            save=self._save_rules,
+            where_saved=str(services.policy.ledger.path),
+        )
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._record.state.session_id
+
+    @property
+    def record(self) -> Record:
+        """The session's log."""
+        return self._record
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has nothing to do and nothing to wait for."""
+        state = self._record.state
+        is_busy = self._undoing.locked() or bool(self.jobs.running)
+        return state.current is None and not state.queue and not is_busy
+
+    @property
+    def turns(self) -> dict[str, TurnState]:
+        """The turns so far."""
+        return self._record.state.turns
+
+    # --- opening and closing -------------------------------------------------------------------------------------
+
+    def begin(self, real: list[str] | None) -> None:
+        """Record that the session exists; `real` are the real paths of its folders, if links lead there."""
+        self._record.append(
+            SessionStarted(
+                folders=[folder.uri for folder in self._services.workspace.folders.folders],
+                real_folders=real,
+                permission_mode=self._runtime.settings().permission_mode,
+                version=self._runtime.version,
+                tools_hash=next(iter(tools := self._client_tools()), None),
+            ),
+            blobs=tools,
+        )
+
+    async def restore(self, *, rests: bool = False) -> Refused | None:
+        """Come back from the log: the conversation is read, and what was cut off outside a turn is looked up.
+
+        Args:
+            rests: Whether its turn stays cut off. What had begun in it is looked up all the same, as an undo must know it.
+        """
+        state = self._record.state
+        # An undo needs nothing of the conversation, which may be damaged.
+        if not rests and (problem := await self.recall()):
+            return problem
+        if not rests and state.current in await self._runtime.store.marked_failed():
+            self._record.failed_before = (
+                "This turn cannot continue: part of it could not be written to the log."
+            )
+        real = await self._services.workspace.folders.linked()
+        self._record.append(
+            SessionRestored(
+                turn_id=None if rests else state.current,
+                rests=rests or None,
+                folders=[folder.uri for folder in self._services.workspace.folders.folders],
+                real_folders=real,
+                permission_mode=self._runtime.settings().permission_mode,
+                limits=self._runtime.settings().limits,
+                tools_hash=next(iter(tools := self._client_tools()), None),
+            ),
+            blobs=tools,
+        )
+        for job in list(state.jobs.values()):
+            self._record.append(job.ended("interrupted"), turn_id=state.current)
+        context = self._context("Outrider")
+        for data in list(state.undoing.values()):
+            await recovery.settle_change(context, self._runtime.store, data)
+        if rests and state.turn is not None:
+            await recovery.settle(self._context("Outrider", state.current), self._services, state.turn)
+        self._touched.update(await recovery.look_at_documents(context, state.journal))
+        return None
+
+    async def recall(self) -> Refused | None:
+        """Read the conversation so far from the log."""
+        requested = self._record.state.requested
+        blobs = await self._runtime.store.blobs(requested)
+        if missing := [digest for digest in requested if digest not in blobs]:
+            return Refused("store_failed", f"the log of {self.id} lacks {len(missing)} of its messages")
+        self._conversation = [Message.decode(blobs[digest]) for digest in requested]
+        return None
+
+    def go_on(self) -> None:
+        """Let the turn that was cut off run on, or the next one of the queue."""
+        if (turn := self._record.state.turn) is not None:
+            self._launch(turn)
+        else:
+            self._next()
+
+    async def close(self, reason: str) -> None:
+        """Let go of the session: a running turn is cancelled, one that waits for the user waits for its resume."""
+        self._closing = True
+        self._ending.set()
+        self.jobs.hush()
+        with contextlib.suppress(TimeoutError):  # an undo is brought to its end, without further questions
+            async with self._runtime.deadlines.timeout(CANCEL_SECONDS), self._undoing:
+                pass
+        if self._turn is not None and self._task is not None:
+            if waiting := self.inbox.open:
+                self._on_parked(waiting)
+                self._turn.suspended = True
+            self._turn.cancel(reason)
+            await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
+        await self._titling.end()
+        await self.jobs.end()
+        for job in list(self._record.state.jobs.values()):
+            self._record.append(job.ended("closed"))
+        for task in self._tasks:
+            task.cancel()
+        left_over = self._model.left_over() if self._model is not None else 0
+        self._record.append(SessionClosed(reason=reason, left_over=left_over or None))
+        await self._record.settled()
+        if self._model is not None:
+            await self._model.close()
+        self._lock.release()
+
+    async def abandon(self) -> None:
+        """Let go without a word, as a process does that is killed."""
+        self._closing = True
+        if self._turn is not None:
+            self._turn.suspended = True
+        await self.jobs.end()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._lock.release()
+
+    # --- what the user can do ----------------------------------------------------------------------------------
+
+    async def run(self, params: RunParams, turn_id: str, model: str) -> RunResult | Refused:
+        """Give the session a task; a busy session queues it."""
+        fields: dict[str, Any] = {
+            "prompt": params.prompt,
+            "mode": params.mode,
+            "model": model,
+            "context": params.context,
+            "limits": params.limits.to_wire() if params.limits else None,
+            "thinking": params.thinking,
+        }
+        async with self._giving:
+            await self._record.masking.look(params.prompt)
+            busy = self._record.state.current is not None or bool(self._record.state.queue)
+            if busy:
+                self._record.append(TurnQueued(**fields), turn_id=turn_id)
+            else:
+                self._record.append(TurnStarted(**fields, settings=self._settings()), turn_id=turn_id)
+        if problem := await self._record.settled():
+            # The log takes these two when it can be written again; until then nobody has seen the turn.
+            self._record.append(
+                TurnFinished(outcome="failed", reason="store_failed", summary=problem, usage=Usage()),
+                turn_id=turn_id,
+            )
+            return Refused("store_failed", problem)
+        if not busy:
+            self._launch(self.turns[turn_id])
+        return RunResult(session_id=self.id, turn_id=turn_id, queued=True if busy else None)
+
+    async def steer(self, text: str) -> str | Refused:
+        """Say something to the running turn; gives the id of the text."""
+        if self._record.state.current is None:
+            return Refused("no_running_turn", f"{self.id} has no running turn")
+        pending_id = self._runtime.ids.new("pend")
+        self._record.append(
+            SteeringReceived(pending_id=pending_id, text=text), turn_id=self._record.state.current
+        )
+        problem = await self._record.settled()
+        return Refused("store_failed", problem) if problem else pending_id
+
+    async def unsteer(self, pending_id: str) -> str | Refused:
+        """Take a steering text back that the model has not seen yet."""
+        text = self._record.state.steering.get(pending_id)
+        if text is None:
+            return Refused("unknown_id", f"{pending_id} is unknown, withdrawn, or already sent to the model")
+        self._record.append(
+            SteeringReceived(pending_id=pending_id, text=text, state="removed"),
+            turn_id=self._record.state.current,
+        )
+        problem = await self._record.settled()
+        return Refused("store_failed", problem) if problem else pending_id
+
+    async def cancel(self, turn_id: str, reason: str) -> Outcome:
+        """End a turn, running, parked or queued; gives its outcome, the same however often it is asked."""
+        turn = self.turns[turn_id]
+        if not turn.started and turn.outcome is None:
+            self._record.append(
+                TurnFinished(outcome="cancelled", reason=reason, summary="", usage=Usage()), turn_id=turn_id
+            )
+            self._wake()
+        elif turn.outcome is None:
+            if self._turn is None or self._turn.id != turn_id:  # its start is being committed
+                self._cancelled_early[turn_id] = reason
+            else:
+                self.jobs.hush(turn_id)
+                self._titling.cancel()
+                self._turn.cancel(reason)
+            await self._ended(turn)
+        if turn.outcome != "cancelled":
+            await self.jobs.kill_those_of(turn_id)
+        await self._record.settled()
+        return turn.outcome or "cancelled"
+
+    def retry_now(self, turn_id: str) -> Refused | None:
+        """Ask the model again at once, where a turn waits for its next attempt."""
+        if self._record.state.current != turn_id:
+            return Refused("no_running_turn", f"the turn {turn_id} is not running")
+        if self._model is None or not self._model.retry_now():
+            return Refused("not_waiting", f"the turn {turn_id} is not waiting to retry its model")
+        return None
+
+    @property
+    def retry_in(self) -> float | None:
+        """Seconds until the running turn asks its model again after a failure; None where it does not wait for that."""
+        return None if self._model is None or self._record.state.current is None else self._model.retry_in
+
+    async def _ended(self, turn: TurnState) -> None:
+        try:
+            async with self._runtime.deadlines.timeout(CANCEL_SECONDS):
+                while turn.outcome is None:
+                    await self._news()
+        except TimeoutError:
+            log.warning("%s does not end", turn.turn_id)
+
+    def answer(self, params: AnswerParams, channel: Channel) -> Refusal | None:
+        """Answer an open item."""
+        review = params.review or ()
+        if params.decision is not None:
+            title = decision_title(params.decision)
+            return self.inbox.answer(params.id, "decision", title, params.note, channel, review, params.scope)
+        if params.answer is not None:
+            return self.inbox.answer(params.id, "answer", params.answer, None, channel, review)
+        return self.inbox.answer(params.id, "error", params.error or "", None, channel, review)
+
+    async def answer_when_asked(self, params: AnswerParams, channel: Channel) -> Refusal | None:
+        """Answer an open item; after a resume as soon as its turn comes to ask it again."""
+        try:
+            async with self._runtime.deadlines.timeout(CANCEL_SECONDS):
+                while params.id in self._record.state.open:
+                    if any(item.id == params.id for item in self.inbox.open):
+                        return self.answer(params, channel)
+                    await self._news()
+        except TimeoutError:
+            pass
+        return Refusal("unknown_id", f"{params.id} is no longer open: the change it asked about has changed")
+
+    def settings_changed(self, old: PermissionMode, new: PermissionMode) -> None:
+        """Record a narrower permission mode, which the running turn goes by at once."""
+        if self._record.state.current is not None and narrowest(old, new) != old:
+            self._record.append(SettingsChanged(permission_mode=new), turn_id=self._record.state.current)
+
+    async def undo(
+        self, params: UndoParams, looked: Standing | None, *, redo: bool, is_latest: bool = True
+    ) -> UndoResult | Refused:
+        """Take changes back, or take that back.
+
+        Args:
+            params: What is taken back.
+            looked: How the files were just seen, where they were.
+            redo: Whether it is brought back.
+            is_latest: Whether this session is the latest one, or was named.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        what = "redo" if redo else "undo"
+        async with self._undoing:
+            context, state = self._context(f"Outrider: {what}"), self._record.state
+            taking = take_back(
+                self._services, context, state, self._ending, params, looked, redo=redo, is_latest=is_latest
+            )
+            result = await taking
+            if isinstance(result, UndoneTurn):
+                data = {"sessionId": self.id, "turnId": result.turn_id, "prompt": result.prompt}
+                message = (
+                    f"the latest turn has nothing to undo; “{short(result.prompt, TITLE_CHARACTERS)}” has"
+                )
+                return Refused("not_latest", message, data)
+            if result is None:
+                why = "is undone" if redo else "is in place"
+                message = f"there is nothing to {what}: no change of {self.id} {why}"
+                return Refused("nothing_to_undo", message)
+            problem = await self._record.settled()
+            return Refused("store_failed", problem) if problem else result
+
+    async def renamed(self, renamed: Renamed) -> None:
+        """Follow what was renamed in the editor; an undo that runs is brought to its end first."""
+        async with self._undoing:
+            await Following(self._services, self._record, self._touched).follow(renamed)
+
+    # --- what there is to see ------------------------------------------------------------------------------------
+
+    def status(self) -> SessionStatus:
+        """What the session is doing now."""
+        state = self._record.state
+        turn = state.turn
+        return SessionStatus(
+            session_id=self.id,
+            state="idle" if turn is None else "parked" if turn.parked else "running",
+            turn_id=turn.turn_id if turn else None,
+            phase=turn.phase if turn else None,
+            queue=[QueuedRun(turn_id=queued.turn_id, prompt=queued.prompt) for queued in state.queue],
+            steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
+            open=[*self._asked, *self._services.policy.trust.open_in(state.current)],
+            plan=state.plan,
+            usage=state.account.usage,
+            retry_in=None if (left := self.retry_in) is None else round(left, 1),
+            latencies=[
+                ModelLatency(
+                    model=model,
+                    requests=pace.requests,
+                    first_token_ms=round(pace.first_token_ms, 1),
+                    tokens_per_second=pace.tokens_per_second and round(pace.tokens_per_second, 1),
+                )
+                for model, pace in state.paces.items()
+            ],
+        )
+
+    async def wait(self, turn_id: str, seconds: float | None) -> WaitResult:
+        """Wait until a turn has finished or is parked, for `seconds` at most."""
+        try:
+            async with self._runtime.deadlines.timeout(seconds):
+                while (result := wait_result(self.turns[turn_id], self._asked)).outcome is None:
+                    await self._news()
+        except TimeoutError:
+            return wait_result(self.turns[turn_id], [])
+        problem = await self._record.settled()
+        if problem and result.outcome not in {"failed", "needs_input"}:
+            return result.model_copy(
+                update={"outcome": "failed", "reason": "store_failed", "summary": problem}
+            )
+        return result
+
+    @property
+    def _asked(self) -> list[Open]:
+        return self.inbox.as_asked(self._record.state.open.values())
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def _launch(self, turn: TurnState) -> None:
+        """Start the task of a turn whose `turn.started` is recorded."""
+        settings = self._runtime.settings()
+        budget = Budget(patched(settings.limits, turn.limits), self._runtime.clock)
+        label = f"Outrider: {_first_line(turn.prompt)}"
+        context = self._context(label, turn.turn_id, budget, turn.mode)
+        self._turn = Turn(
+            self._services,
+            self._record,
+            self._conversation,
+            context,
+            budget,
+            turn.turn_id,
+            self._titling,
+            open_model=lambda: self._open_model(turn.model),
+        )
+        if reason := self._cancelled_early.pop(turn.turn_id, None):
+            self._turn.cancel(reason)
+        self._task = self._watch(self._run(self._turn))
+
+    async def _open_model(self, reference: str) -> Model | ModelProblem:
+        opened = await self._services.models.open(reference, self._record.state)
+        if not isinstance(opened, ModelProblem):
+            before, self._model = self._model, opened
+            if before is not None:
+                await before.close()
+        return opened
+
+    async def _run(self, turn: Turn) -> None:
+        try:
+            await turn.run()
+        except Exception:
+            log.exception("the end of a turn of %s was not fully recorded", self.id)
+            said = "Outrider failed."
+            failed = TurnFinished(outcome="failed", reason="internal_error", summary=said, usage=Usage())
+            self._record.append(failed, turn_id=self._record.state.current)
+        if turn.suspended:
+            return
+        self._titling.look()
+        if problem := await self._record.settled():
+            await self._runtime.store.mark_failed(turn.id)
+            self._runtime.editor.say("error", f"Outrider cannot write its log: {problem}")
+            self._on_unwritten_end(turn.id)
+        elif self._record.failed_before is not None:
+            self._record.failed_before = None
+            await self._runtime.store.unmark_failed(turn.id)
+        await self._services.policy.ledger.write_hits()
+        self._wake()
+        if not self._closing:
+            self._next()
+
+    def _next(self) -> None:
+        """Start the turn that has waited longest."""
+        if self._record.state.current is None and (queue := self._record.state.queue):
+            turn = queue[0]
+            self._record.append(
+                TurnStarted(
+                    prompt=turn.prompt,
+                    mode=turn.mode,
+                    model=turn.model,
+                    context=turn.context,
+                    limits=turn.limits,
+                    thinking=turn.thinking,
+                    settings=self._settings(),
+                ),
+                turn_id=turn.turn_id,
+            )
+            self._launch(self.turns[turn.turn_id])
+
+    def _client_tools(self) -> dict[str, bytes]:
+        """The definitions of the tools that the client registered, by their content hash; empty where there are none."""
+        tools = self._runtime.settings().tools
+        encoded = json.dumps([definition_of(tool) for tool in tools], ensure_ascii=False).encode()
+        return {content_hash(encoded): encoded} if tools else {}
+
+    def _settings(self) -> TurnSettings:
+        settings = self._runtime.settings()
+        return TurnSettings(permission_mode=settings.permission_mode, limits=settings.limits)
+
+    def _context(
+        self, label: str, turn_id: str | None = None, budget: Budget | None = None, mode: Mode = "agent"
+    ) -> TurnContext:
+        """What a turn sees, and what belongs to none."""
+        budget = budget or Budget(self._runtime.settings().limits, self._runtime.clock)
+        session = (self._services, self._record, self.inbox, self._touched, self.jobs)
+        return TurnContext.of(*session, budget, turn_id=turn_id, label=label, mode=mode)
+
+    async def _save_rules(self, item: Open, scope: Scope) -> None:
+        """Save the rules of an approval that was always allowed; if that fails, it was allowed this time."""
+        folders = self._services.workspace.folders.folders
+        workspace = str(folders[0].path) if scope == "workspace" and folders else None
+        rules = [
+            Rule("allow", one.tool, one.command, bool(one.exact), one.script, one.path, one.host, workspace)
+            for one in item.always or ()
+        ]
+        saved = await self._services.policy.ledger.add(rules)
+        if isinstance(saved, LedgerProblem):
+            self._runtime.editor.say(
+                "warning", f"Outrider allowed it this time, but could not save the rule: {saved.message}"
+            )
+
+    def _job_ended(self, job: Job) -> None:
+        """Record how a job ended by itself, or that somebody ended it."""
+        state = self._record.state
+        if (known := state.jobs.get(job.id)) is None:
+            return
+        told = None if job.is_watched else f"{known.named} has ended: {how_it_ended(job)}."
+        finished = JobFinished(
+            job_id=job.id,
+            status="lost" if job.status == "running" else job.status,
+            exit_code=job.exit_code,
+            signal=job.signal,
+            seconds=round(job.seconds, 3),
+            output=visible(job.output),
+            told=told,
+        )
+        self._record.append(finished, turn_id=known.turn_id if known.turn_id == state.current else None)
+
+    def _on_parked(self, items: Sequence[Open]) -> None:
+        turn = self._record.state.turn
+        if turn is not None and not turn.parked:
+            self._record.append(TurnParked(open=list(items)), turn_id=turn.turn_id)
+            self._titling.look()
+        self._wake()
+
+    def _on_answered(self, item: Open) -> None:
+        turn = self._record.state.turn
+        if turn is not None and turn.parked:
+            self._record.append(TurnResumed(id=item.id), turn_id=turn.turn_id)
+
+    async def _news(self) -> None:
+        """Wait until a turn finished or parked, or an item is asked."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _watch(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a background task: it is kept, and its failure is reported."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            log.error("a background task of %s failed", self.id, exc_info=problem)
+
+
+def _first_line(prompt: str, length: int = 50) -> str:
+    line = next(iter(prompt.strip().splitlines()), "")
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -1,0 +1,1 @@
+"""The state of a session, folded from its events, and the log that they are appended to."""

@@ -1,0 +1,541 @@
+"""The state of a session: a fold over its events, live, at a resume and at a replay alike.
+
+Reads plain event data, so that folding a long log costs no validation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from outrider.agent.state.memory import Memory
+from outrider.agent.state.turn_state import UNKNOWN, Account, CallState, JobState, TurnState
+from outrider.models.routing.profile import Pace
+from outrider.permissions.policy.decide import UNSANDBOXED
+from outrider.ports.editor import ToolAnswer
+from outrider.ports.events import Logged, LoggedEvent
+from outrider.ports.model import Latency, Message, Part, ProviderData, ToolCall, images_of
+from outrider.workspace.edits.review import Review
+from outrider.workspace.history.journal import Journal
+from outrider.workspace.watch.read_state import Seen
+from outrider_protocol import logged
+from outrider_protocol.events import (
+    Context,
+    Open,
+    PlanItem,
+    ReviewedHunk,
+    RulePattern,
+)
+from outrider_protocol.settings import PermissionMode
+
+DETAIL_CHARACTERS = 2000
+"""Characters of a call's arguments that an open item shows; `tool.requested` has them whole."""
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Everything that can be known of a session from its log."""
+
+    session_id: str
+    last_seq: int = 0
+    titled: bool = False
+    """Whether a model was asked for its title."""
+    folders: list[str] = field(default_factory=list[str])
+    permission_mode: PermissionMode = "ask"
+    turns: dict[str, TurnState] = field(default_factory=dict[str, TurnState])
+    current: str | None = None
+    """The turn that is running or parked."""
+    open: dict[str, Open] = field(default_factory=dict[str, Open])
+    digests: dict[str, str] = field(default_factory=dict[str, str])
+    """Digest of each open approval."""
+    resolved: set[str] = field(default_factory=set[str])
+    """Ids of the items that are not open any more."""
+    grants: dict[str, str] = field(default_factory=dict[str, str])
+    """Session grants: key → the approval that gave it."""
+    steering: dict[str, str] = field(default_factory=dict[str, str])
+    """Steering texts that the model has not seen yet."""
+    plan: list[PlanItem] = field(default_factory=list[PlanItem])
+    account: Account = field(default_factory=Account)
+    """The sum over all requests."""
+    paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
+    """How fast its models were."""
+    tool_formats: dict[str, str] = field(default_factory=dict[str, str])
+    """The text formats that models were switched to."""
+    asked: dict[str, str] = field(default_factory=dict[str, str])
+    """The model of each request that has no answer yet, by its message."""
+    cursors: dict[str, int] = field(default_factory=dict[str, int])
+    """Main requests so far, by model."""
+    told_of_no_sandbox: bool = False
+    """Whether it was said that commands run without a sandbox."""
+    requested: list[str] = field(default_factory=list[str])
+    """Content hashes of the messages of the latest main request."""
+    requested_at: int = 0
+    """Seq of the event that named them, 0 before the first."""
+    since: list[Message] = field(default_factory=list[Message])
+    """Messages that came after it."""
+    news: list[Message] = field(default_factory=list[Message])
+    """What others changed in files that the model has seen, in words it has not got yet; they follow on `since`."""
+    cursor: int = 0
+    """Main requests so far that came to an end: how far a script was used."""
+    awaiting: bool = False
+    """Whether a main request is on its way."""
+    call_ids: set[str] = field(default_factory=set[str])
+    """Ids of all calls so far, which must stay unique."""
+    undoing: dict[str, logged.EditApplying] = field(default_factory=dict[str, logged.EditApplying])
+    """The data of each `edit.applying` outside a turn, by change, while it is not known how that went."""
+    jobs: dict[str, JobState] = field(default_factory=dict[str, JobState])
+    """Background jobs that run, as far as the log knows."""
+    secrets: dict[str, str] = field(default_factory=dict[str, str])
+    """The numbers of the secrets that were replaced so far, by their keyed hashes."""
+    journal: Journal = field(default_factory=Journal)
+    seen: Seen = field(default_factory=Seen)
+    memory: Memory = field(default_factory=Memory)
+    failed_calls: set[str] = field(default_factory=set[str])
+    """Calls whose results are errors, or say that they were not run."""
+    _grant_keys: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def turn(self) -> TurnState | None:
+        """The turn that is running or parked."""
+        return self.turns[self.current] if self.current is not None else None
+
+    @property
+    def queue(self) -> list[TurnState]:
+        """Turns that wait for their time."""
+        return [turn for turn in self.turns.values() if not turn.started and turn.outcome is None]
+
+    def apply(self, event: LoggedEvent) -> None:
+        """Fold one event."""
+        self.last_seq = event.seq
+        for secret in event.data.get("secrets", ()):
+            self.secrets[secret["mark"]] = secret["name"]
+        self.journal.apply(event)
+        self.seen.apply(event)
+        self.memory.apply(event)
+        match event.type:  # the commonest first, as they are compared in this order
+            case "model.requested":
+                _requested(self, event)
+            case "model.responded":
+                _responded(self, event.data)
+            case "tool.requested":
+                _tool_requested(self, event.data)
+            case "tool.started":
+                _tool_started(self, event.data)
+            case "tool.finished":
+                _tool_finished(self, event.data)
+            case "session.started":
+                _session(self, event.data)
+            case "session.restored":
+                _restored(self, event.data)
+            case "session.titled":
+                _titled(self, event.data)
+            case "turn.queued":
+                turn = _turn_of(event)
+                self.turns[turn.turn_id] = turn
+            case "turn.started":
+                _started(self, event)
+            case "turn.phase":
+                if self.turn:
+                    self.turn.phase = event.data["to"]
+            case "turn.parked" | "turn.resumed":
+                if self.turn:
+                    self.turn.parked = event.type == "turn.parked"
+            case "turn.finished":
+                _finished(self, event)
+            case "context.compacted" | "context.pruned" | "context.trimmed":
+                _rewritten(self, event)
+            case "workspace.renamed" | "instructions.found":
+                self.news.append(Message("user", event.data["told"]))
+            case "map.drawn":
+                self.news.append(Message.of_parts("user", [Part("map", event.data["told"])]))
+            case "model.failed" | "model.retried" | "model.fellBack":
+                _failed(self, event.data)
+            case "model.switched":
+                self.tool_formats[event.data["model"]] = event.data["toolFormat"]
+            case "edit.proposed":
+                _proposed(self, event)
+            case "edit.applying":
+                _applying(self, event.data)
+            case "edit.applied" | "edit.merged":
+                _in_place(self, event)
+            case "edit.rejected":
+                _rejected(self, event.data)
+            case "approval.requested":
+                _approval(self, event)
+            case "sandbox.absent":
+                self.told_of_no_sandbox = True
+            case "approval.resolved":
+                _approved(self, event.data)
+            case "question.asked":
+                _question(self, event)
+            case "question.answered":
+                _answered(self, event.data)
+            case "tool.asked":
+                _tool_asked(self, event)
+            case "tool.answered":
+                _tool_answered(self, event.data)
+            case "plan.updated":
+                self.plan = [PlanItem.from_wire(item) for item in event.data["items"]]
+            case "steering.received":
+                _steering(self, event.data)
+            case "workspace.changed" | "workspace.touched":
+                _changed(self, event.data)
+            case "job.started":
+                _job_started(self, event)
+            case "job.finished":
+                _job_finished(self, event.data)
+            case _:
+                pass
+
+
+def _session(state: SessionState, data: logged.SessionStarted | logged.SessionRestored) -> None:
+    state.folders = data["folders"]
+    state.permission_mode = data["permissionMode"]
+
+
+def _restored(state: SessionState, data: logged.SessionRestored) -> None:
+    _session(state, data)
+    if state.awaiting:  # the answer was lost with the process, so the request is made again
+        for model in state.asked.values():
+            state.cursors[model] = state.cursors.get(model, 1) - 1
+        state.cursor, state.awaiting = state.cursor - 1, False
+    # It goes on, and parks again if its open items stay without an answer.
+    if state.turn and not data.get("rests"):
+        state.turn.phase, state.turn.parked = "prepare", False
+
+
+def _titled(state: SessionState, data: logged.SessionTitled) -> None:
+    state.titled = True
+    _spend(state, lambda account: account.with_request(data.get("usage")))
+
+
+def _turn_of(event: Logged[logged.TurnQueued | logged.TurnStarted]) -> TurnState:
+    data = event.data
+    context = data.get("context")
+    return TurnState(
+        turn_id=event.turn_id or "",
+        prompt=data["prompt"],
+        mode=data["mode"],
+        model=data["model"],
+        context=Context.model_validate(context) if context is not None else None,
+        limits=data.get("limits"),
+        thinking=data.get("thinking"),
+    )
+
+
+def _started(state: SessionState, event: Logged[logged.TurnStarted]) -> None:
+    turn = _turn_of(event)
+    turn.started, turn.started_at = True, event.ts
+    state.turns.pop(turn.turn_id, None)
+    state.turns[turn.turn_id] = turn
+    state.current = turn.turn_id
+
+
+def _finished(state: SessionState, event: Logged[logged.TurnFinished]) -> None:
+    data = event.data
+    turn = state.turns.get(event.turn_id or "")
+    if turn is None:
+        return
+    state.awaiting = False
+    turn.outcome, turn.reason, turn.summary, turn.parked = (
+        data["outcome"],
+        data["reason"],
+        data["summary"],
+        False,
+    )
+    turn.calls.clear()
+    for item in [item for item in state.open.values() if item.turn_id == turn.turn_id]:
+        _close(state, item.id)
+    if state.current == turn.turn_id:
+        state.current = None
+        state.steering.clear()  # it was said to this turn
+
+
+def _requested(state: SessionState, event: Logged[logged.ModelRequested]) -> None:
+    data = event.data
+    state.asked = {data["messageId"]: data["model"]}
+    if data["purpose"] == "main":
+        state.cursors[data["model"]] = state.cursors.get(data["model"], 0) + 1
+        _name(state, event.seq, data["messages"])
+        state.cursor, state.awaiting = state.cursor + 1, True
+        if state.turn:
+            state.turn.asked, state.turn.response = True, None
+    for pending in data["steering"]:
+        state.steering.pop(pending, None)
+
+
+def _name(state: SessionState, seq: int, messages: list[str] | logged.AddedMessages) -> None:
+    """Take over the messages that an event names. Those it does not repeat are the ones named last."""
+    if isinstance(messages, list):
+        state.requested = list(messages)
+    else:
+        state.requested.extend(messages["added"])
+    state.requested_at, state.since, state.news = seq, [], []
+
+
+def _rewritten(
+    state: SessionState, event: Logged[logged.ContextCompacted | logged.ContextPruned | logged.ContextTrimmed]
+) -> None:
+    data = event.data
+    """The conversation is other than it was. What came up to here is in it, the task of the turn too."""
+    if "messages" in data:
+        _name(state, event.seq, data["messages"])
+        if state.turn:
+            state.turn.asked, state.turn.response = True, None
+
+
+def _spend(state: SessionState, change: Callable[[Account], Account]) -> None:
+    state.account = change(state.account)
+    if state.turn:
+        state.turn.account = change(state.turn.account)
+
+
+def _failed(
+    state: SessionState, data: logged.ModelFailed | logged.ModelRetried | logged.ModelFellBack
+) -> None:
+    _spend(state, lambda account: account.with_request(data.get("usage")))
+    if data["messageId"] in state.asked and "to" in data:
+        state.asked[data["messageId"]] = data["to"]
+
+
+def _responded(state: SessionState, data: logged.ModelResponded) -> None:
+    used = data.get("usage")
+    if used is None and data["finishReason"] == "cancelled" and (data["text"] or data.get("reasoning")):
+        used = UNKNOWN
+    _spend(state, lambda account: account.with_request(used))
+    model = state.asked.pop(data["messageId"], "")
+    if latency := data.get("latency"):
+        measured = Latency(latency["firstTokenMs"], latency.get("tokensPerSecond"))
+        state.paces[model] = state.paces.get(model, Pace()).after(measured)
+    if data["purpose"] != "main":
+        return
+    calls = tuple(
+        ToolCall(call["id"], call["name"], call["arguments"], call.get("refused"))
+        for call in data["toolCalls"]
+    )
+    state.awaiting = False
+    state.call_ids.update(call.id for call in calls)
+    if data["text"] or calls:
+        kept = data.get("providerData")
+        message = Message(
+            "assistant",
+            data["text"],
+            calls,
+            reasoning=data.get("reasoning"),
+            provider_data=kept and ProviderData(kept["model"], kept["blocks"]),
+        )
+        state.since.append(message)
+    if state.turn:
+        state.turn.steps += 1
+        state.turn.only_thought = not calls and not data["text"].strip()
+        state.turn.response = data
+        state.turn.calls = {call.id: CallState(call) for call in calls}
+
+
+def _tool_requested(state: SessionState, data: logged.ToolRequested) -> None:
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.requested = True
+
+
+def _tool_started(state: SessionState, data: logged.ToolStarted) -> None:
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.started = True
+
+
+def _tool_finished(state: SessionState, data: logged.ToolFinished) -> None:
+    images = tuple(images_of(data.get("images", ())))
+    state.since.append(Message("tool", data["content"], tool_call_id=data["callId"], images=images))
+    if data["status"] != "ok":
+        state.failed_calls.add(data["callId"])
+    for item in [item for item in state.open.values() if item.call_id == data["callId"]]:
+        _close(state, item.id)
+    turn = state.turn
+    if turn is None or (call := turn.calls.get(data["callId"])) is None:
+        return
+    call.finished = True
+    call.applying.clear()
+    if call.is_job:
+        return  # how that goes is not known yet
+    if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
+        turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
+    elif data["name"] == "run_command" and data["status"] == "interrupted" and call.started:
+        turn.evidence = "unverified"  # what it changed is not known
+    if call.changed and turn.evidence != "check_failed":
+        turn.evidence = "unverified"  # a command is no check of what it changed itself
+
+
+def _proposed(state: SessionState, event: Logged[logged.EditProposed]) -> None:
+    data = event.data
+    if state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+        if event.seq != call.proposed_at + 1:
+            call.proposed = []
+        call.proposed.append(data)
+        call.proposed_at = event.seq
+
+
+def _applying(state: SessionState, data: logged.EditApplying) -> None:
+    if "callId" not in data:
+        state.undoing[data["changeId"]] = data
+    elif state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+        call.applying[data["changeId"]] = data
+
+
+def _settled(state: SessionState, data: logged.EditEvent) -> CallState | None:
+    """Take note that it is known how a change went; gives its call, if that is of the latest answer."""
+    state.undoing.pop(data["changeId"], None)
+    call = state.turn.calls.get(data.get("callId", "")) if state.turn else None
+    if call is not None:
+        call.applying.pop(data["changeId"], None)
+    return call
+
+
+def _rejected(state: SessionState, data: logged.EditRejected) -> None:
+    call = _settled(state, data)
+    if call is not None and not call.started:
+        call.proposed = [one for one in call.proposed if one["changeId"] != data["changeId"]]
+
+
+def _in_place(state: SessionState, event: Logged[logged.EditApplied | logged.EditMerged]) -> None:
+    data = event.data
+    call = _settled(state, data)
+    if call is not None and call.in_place.pop(data.get("undoes", ""), None) is None:
+        call.in_place[data["changeId"]] = data
+    if state.turn and event.turn_id == state.current:
+        state.turn.evidence = "unverified"
+
+
+def _approval(state: SessionState, event: Logged[logged.ApprovalRequested]) -> None:
+    data = event.data
+    state.open[data["id"]] = Open(
+        id=data["id"],
+        kind="approval",
+        turn_id=event.turn_id or "",
+        call_id=data["callId"],
+        title=data["title"],
+        summary=data.get("summary"),
+        detail=data["detail"],
+        options=data["options"],
+        always=[RulePattern.from_wire(one) for one in data["always"]] if "always" in data else None,
+    )
+    state.digests[data["id"]] = data["digest"]
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.asked_for = data.get("changeIds", [])
+        if not data.get("reviewed"):
+            call.reviews = []  # they did not fit any more
+    if grant := data.get("grant"):
+        state._grant_keys[data["id"]] = grant  # pyright: ignore[reportPrivateUsage] -- the folds are the class's own
+
+
+def _approved(state: SessionState, data: logged.ApprovalResolved) -> None:
+    key = state._grant_keys.get(data["id"])  # pyright: ignore[reportPrivateUsage] -- as above
+    # A yes to the first command without a sandbox is one to those that come after it.
+    holds_on = data["decision"] == "allow_session" or (
+        key == UNSANDBOXED and data["decision"] == "allow_once"
+    )
+    if key is not None and holds_on:
+        state.grants[key] = data["id"]
+    digest = state.digests.get(data["id"])
+    # What is said of files that a command changed is no yes or no to the command.
+    about_files = data["decision"] in {"put_back", "keep"}
+    if (
+        digest is not None
+        and not about_files
+        and state.turn
+        and (call := state.turn.calls.get(data["callId"]))
+    ):
+        review = _review(call, data)
+        if data["decision"] != "reject":
+            # “choose” is of version 0.1: what was chosen in the editor then is in the edits that follow.
+            call.approved = None if data["decision"] == "choose" else data.get("digest", digest)
+            if "note" in data and review is None:
+                call.notes.append(data["note"])
+            if review is not None:
+                call.reviews.append(review)
+                call.proposed = [one for one in call.proposed if review.keeps(one["changeId"])]
+        elif data["by"] == "person":
+            call.rejected = (digest, data.get("note"), review)
+    _close(state, data["id"])
+
+
+def _review(call: CallState, data: logged.ApprovalResolved) -> Review | None:
+    if "review" not in data:
+        return None
+    decided = [ReviewedHunk.from_wire(one) for one in data["review"]]
+    review = Review.read(call.proposed, decided, data.get("note"))
+    return review if isinstance(review, Review) else None
+
+
+def _question(state: SessionState, event: Logged[logged.QuestionAsked]) -> None:
+    data = event.data
+    state.open[data["id"]] = Open(
+        id=data["id"],
+        kind="question",
+        turn_id=event.turn_id or "",
+        call_id=data.get("callId"),
+        title=data["question"],
+        options=data["options"],
+        allow_free_form=data["allowFreeForm"],
+    )
+
+
+def _answered(state: SessionState, data: logged.QuestionAnswered) -> None:
+    item = state.open.get(data["id"])
+    if item is not None and state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
+        call.answered = (item.title, data["answer"])
+    _close(state, data["id"])
+
+
+def _tool_asked(state: SessionState, event: Logged[logged.ToolAsked]) -> None:
+    data = event.data
+    call = state.turn.calls.get(data["callId"]) if state.turn else None
+    if call is not None:
+        call.handed = True
+    given = call.call.arguments if call is not None else ""
+    state.open[data["id"]] = Open(
+        id=data["id"],
+        kind="tool",
+        turn_id=event.turn_id or "",
+        call_id=data["callId"],
+        title=f"Tool {data['name']}",
+        detail=given if len(given) <= DETAIL_CHARACTERS else f"{given[: DETAIL_CHARACTERS - 1]}…",
+        allow_free_form=True,
+    )
+
+
+def _tool_answered(state: SessionState, data: logged.ToolAnswered) -> None:
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.returned = ToolAnswer(data["content"], data["status"] == "error")
+    _close(state, data["id"])
+
+
+def _close(state: SessionState, item_id: str) -> None:
+    state.open.pop(item_id, None)
+    state.resolved.add(item_id)
+    state.digests.pop(item_id, None)
+    state._grant_keys.pop(item_id, None)  # pyright: ignore[reportPrivateUsage] -- as above
+
+
+def _steering(state: SessionState, data: logged.SteeringReceived) -> None:
+    if data["state"] == "queued":
+        state.steering[data["pendingId"]] = data["text"]
+    else:
+        state.steering.pop(data["pendingId"], None)
+
+
+def _changed(state: SessionState, data: logged.WorkspaceChanged | logged.WorkspaceTouched) -> None:
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))
+    call = state.turn and state.turn.calls.get(data.get("callId", ""))
+    if state.turn and call and ("changeId" in data or state.turn.evidence == "no_changes"):
+        call.changed = True
+
+
+def _job_started(state: SessionState, event: Logged[logged.JobStarted]) -> None:
+    data = event.data
+    state.jobs[data["jobId"]] = JobState(data["jobId"], event.turn_id or "", data["command"])
+    if state.turn and (call := state.turn.calls.get(data["callId"])):
+        call.is_job = True
+
+
+def _job_finished(state: SessionState, data: logged.JobFinished) -> None:
+    state.jobs.pop(data["jobId"], None)
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))

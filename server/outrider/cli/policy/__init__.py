@@ -1,0 +1,1 @@
+"""`outrider permissions` and `outrider trust`."""

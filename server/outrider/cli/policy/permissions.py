@@ -1,0 +1,210 @@
+"""`outrider permissions`: what Outrider may do without asking, and what would be said to a command. Nothing runs."""
+
+import asyncio
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from outrider.agent.service.permissions import info
+from outrider.app import surroundings
+from outrider.cli.policy.trust import open_file
+from outrider.cli.problems import Problems
+from outrider.cli.run import ExitCode
+from outrider.cli.terminal import visible
+from outrider.permissions.policy.commands import Command
+from outrider.permissions.policy.decide import Access, decide, narrowest
+from outrider.permissions.policy.ledger import LEDGER, Ledger, LedgerProblem
+from outrider.permissions.policy.protected_files import Guarded
+from outrider.permissions.policy.rules import RUN, Rule
+from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor, command_environment, shell_argv
+from outrider.processes.sandbox import Sandbox, SandboxWish
+from outrider.settings import from_layers, read_user_file
+from outrider.tools.all import own_tools
+from outrider.tools.run_command.command_line import look_at, with_objects
+from outrider.workspace.paths import folders_of
+from outrider.workspace.watch.hidden_files import HiddenFiles
+from outrider_protocol.settings import PermissionMode
+
+Object = dict[str, Any]
+_STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+def open_ledger(rules: Path | None, workspace: Path) -> Ledger:
+    """The ledger of the user, or one in another file, as it is now. Blocks.
+
+    Args:
+        rules: The other file.
+        workspace: The workspace folder.
+    """
+    path = rules.expanduser().resolve() if rules else surroundings().user_settings.with_name(LEDGER)
+    ledger = Ledger(
+        path,
+        [workspace],
+        SystemClock(),
+        Problems().warning,
+        own_tools().names,
+    )
+    ledger.refresh_now()
+    return ledger
+
+
+def script_now(command: str, workspace: Path) -> str | None:
+    """The hash of the script of the workspace that a command runs, None where it runs none.
+
+    Args:
+        command: The words of a rule.
+        workspace: Where it would run.
+    """
+    looked = look_at(command, folders_of(((workspace.name, workspace.as_uri()),)), workspace)
+    hashes = {looked.script_of(number) for number in range(len(looked.ran))} - {None}
+    return hashes.pop() if len(hashes) == 1 else None
+
+
+async def _looked_at(command: str, workspace: Path, sandbox: SandboxWish) -> Command:
+    """The command line as a session would run it: in a read-only sandbox where it only reads, and one works here."""
+    clock, env = SystemClock(), surroundings().env
+    supervisor = Supervisor(clock)
+    tried = Sandbox(supervisor, clock, [])
+    guarded = Guarded([workspace])
+    shut = HiddenFiles(guarded.why_hidden, guarded.stamps)
+    path, real = env.get("PATH", ""), await asyncio.to_thread(workspace.resolve)
+    folders = folders_of(((workspace.name, workspace.as_uri()),))
+    try:
+        await guarded.refresh()
+        looked = await asyncio.to_thread(look_at, command, folders, workspace, shut, path)
+        looked = await with_objects(looked, supervisor, clock, path, [str(workspace)])
+        hidden = await asyncio.to_thread(shut.look, [real])
+        if not looked.reads_in_sandbox or any(looked.closed) or not hidden.is_whole:
+            return looked
+        reading = await tried.confine_reading(
+            shell_argv(command),
+            cwd=real,
+            env=command_environment(env),
+            folders=[workspace],
+            wish=sandbox,
+            hidden=(hidden.files, hidden.folders),
+        )
+        return looked if reading is None else looked.in_sandbox()
+    finally:
+        await tried.close()
+        await supervisor.close()
+
+
+def check(
+    command: str,
+    ledger: Ledger,
+    mode: PermissionMode | None,
+    workspace: Path,
+    out: Console | None,
+    raw: TextIO,
+) -> ExitCode:
+    """Say what would be decided about a command, without doing it.
+
+    Args:
+        command: The command line.
+        ledger: The rules.
+        mode: The permission mode; None for the one of the user's settings.
+        workspace: Where it would run.
+        out: A console for a user; None for one JSON object on `raw`.
+        raw: Where that object goes.
+    """
+    around = surroundings()
+    trust = open_file().of(os.path.realpath(workspace))
+    if trust == "read-only":
+        mode = "read-only"
+    user, _ = read_user_file(around.user_settings)
+    settings = from_layers((str(around.user_settings), user)).settings
+    if mode is None:
+        mode = settings.permission_mode
+        # As where no client names a mode: one for every workspace is none for a folder that nobody vouches for.
+        mode = mode if trust == "trusted" else narrowest(mode, "ask")
+    looked = asyncio.run(_looked_at(command, workspace, SandboxWish(settings.sandbox.mode)))
+    access = Access("execute", command=looked)
+    ruling = ledger.ruling(RUN, access, mode)
+    judgement = decide(access, mode, frozenset[str](), ruling)
+    parts = ledger.parts(looked, mode)
+    reason = judgement.reason
+    if judgement.verdict == "ask" and judgement.by == "mode":
+        asking = [part.reason for part in parts if part.decision == "ask"]
+        reason = "; ".join(dict.fromkeys((*looked.line.problems, *asking))) or reason
+    rule = ruling.rule if ruling is not None and judgement.by == "rule" else None
+    if out is None:
+        answer: Object = {"decision": judgement.verdict, "reason": reason}
+        answer |= {"rule": rule} if rule else {}
+        answer["parts"] = [
+            {"argv": part.argv, "decision": part.decision, "reason": part.reason}
+            | ({"rule": part.rule.text} if part.rule else {})
+            | ({"through": list(part.program.through)} if part.program.through else {})
+            for part in parts
+        ]
+        print(json.dumps(answer, ensure_ascii=False), file=raw)
+        return ExitCode.COMPLETED
+    out.print(Text.assemble((judgement.verdict, _STYLES[judgement.verdict]), f"  {visible(reason)}"))
+    for part in parts:
+        through = f" through {', '.join(part.program.through)}" if part.program.through else ""
+        shown = visible(" ".join(word.source for word in part.program.argv) or part.program.source)
+        out.print(
+            Text.assemble(
+                "  ",
+                (f"{part.decision:5}", _STYLES[part.decision]),
+                f"  {shown}{through}: {visible(part.reason)}",
+            )
+        )
+    return ExitCode.COMPLETED
+
+
+def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:
+    """List the rules; 1 if the user's file cannot be read."""
+    rules = [info(rule, ledger.about_nothing(rule)) for rule, _ in ledger.all_rules]
+    words = ["ended" if ledger.has_ended(rule) else "until" for rule, _ in ledger.all_rules]
+    if out is None:
+        told: Object = {"path": str(ledger.path), "rules": [rule.to_wire() for rule in rules]}
+        print(
+            json.dumps(told | ({"problem": ledger.problem} if ledger.problem else {}), ensure_ascii=False),
+            file=raw,
+        )
+    elif rules:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for rule, word in zip(rules, words, strict=True):
+            until = f"{word} {rule.expires}" if rule.expires else ""
+            table.add_row(rule.id, visible(rule.text), f"{rule.hits}×", until, rule.origin)
+        out.print(table)
+    elif ledger.problem is None:
+        out.print(f"There are no rules in {ledger.path}.")
+    return ExitCode.FAILED if ledger.problem else ExitCode.COMPLETED
+
+
+async def add_rule(ledger: Ledger, rule: Rule, console: Console) -> ExitCode:
+    """Save a rule, and show it."""
+    done = await ledger.add([rule])
+    if isinstance(done, LedgerProblem):
+        Problems().error(done.message)
+        return ExitCode.USAGE
+    console.print(f"{rule.id}  {visible(rule.text)}")
+    return ExitCode.COMPLETED
+
+
+async def remove_rule(ledger: Ledger, rule_id: str, console: Console) -> ExitCode:
+    """Take a rule out of the file."""
+    done = await ledger.remove(rule_id)
+    if isinstance(done, LedgerProblem):
+        Problems().error(done.message)
+        return ExitCode.USAGE
+    console.print(f"removed  {visible(done.text)}")
+    return ExitCode.COMPLETED
+
+
+def parsed_time(text: str) -> datetime:
+    """A time as it is given on the command line.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return datetime.fromisoformat(text).astimezone()

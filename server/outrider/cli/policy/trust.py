@@ -1,0 +1,63 @@
+"""`outrider trust`: which workspace folders were said to be trusted, or only to be read."""
+
+import json
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+
+from outrider.agent.trust import folder_trust
+from outrider.app import surroundings
+from outrider.cli.problems import Problems
+from outrider.cli.run import ExitCode
+from outrider.cli.terminal import visible
+from outrider.permissions.policy.trust import TRUST, TrustFile, TrustProblem, Word
+from outrider.ports.clock import SystemClock
+
+
+def open_file() -> TrustFile:
+    """The user's file, as it is now; what is wrong in it is told. Blocks."""
+    path = surroundings().user_settings.with_name(TRUST)
+    file = TrustFile(path, SystemClock(), Problems().warning)
+    file.refresh_now()
+    return file
+
+
+def show_folders(file: TrustFile, out: Console | None, raw: TextIO) -> ExitCode:
+    """List what was said of folders; 1 if the file cannot be read.
+
+    Args:
+        file: The file.
+        out: A console for a user; None for one JSON object on `raw`.
+        raw: Where that object goes.
+    """
+    words = [folder_trust(word) for word in file.words]
+    if out is None:
+        told = {"path": str(file.path), "folders": [word.to_wire() for word in words]}
+        told |= {"problem": file.problem} if file.problem else {}
+        print(json.dumps(told, ensure_ascii=False), file=raw)
+    elif words:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for word in words:
+            below = "and the folders below" if word.below else ""
+            table.add_row(word.trust, visible(word.path), below, word.added or "")
+        out.print(table)
+    elif file.problem is None:
+        out.print(f"No folder is listed in {file.path}.")
+    return ExitCode.FAILED if file.problem else ExitCode.COMPLETED
+
+
+def show_done(done: Word | TrustProblem, out: Console, before: str = "") -> ExitCode:
+    """Show what was written down, or taken out; 2 if it was not."""
+    if isinstance(done, TrustProblem):
+        Problems().error(done.message)
+        return ExitCode.USAGE
+    below = " and the folders below it" if done.below else ""
+    out.print(f"{before}{visible(done.path)}{below}: {done.trust}")
+    return ExitCode.COMPLETED
+
+
+def absolute(path: Path) -> Path:
+    """A path that need not exist, absolute."""
+    return path.expanduser().absolute()

@@ -1,0 +1,1 @@
+"""What an editor shows of Outrider: code actions, lenses, progress and diagnostics."""

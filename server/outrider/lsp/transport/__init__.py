@@ -1,0 +1,1 @@
+"""How messages come and go: standard input and output, TCP, frames, and the log of the server."""

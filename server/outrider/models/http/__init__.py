@@ -1,0 +1,1 @@
+"""Requests to providers: retries, keys, streams and what can go wrong."""

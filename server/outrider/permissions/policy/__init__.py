@@ -1,0 +1,1 @@
+"""What may happen: rules, protected files, trust, and the decision."""

@@ -1,0 +1,228 @@
+"""Which workspace folders the user trusts: a file in their configuration folder, beside the rules, never in a repository.
+
+A folder is known by its real path. A no beats a yes, and a file that cannot be read closes: nobody knows then what it refuses.
+"""
+
+import asyncio
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from outrider.permissions.policy.own_file import MOST_BYTES, Stamp, locked, replace_text, stamp
+from outrider.ports.clock import Clock
+
+TRUST: Final = "trust.toml"
+HEADING: Final = (
+    "# The workspace folders that are trusted or read-only. Outrider asks again about a folder that you delete here.\n"
+    "# `read-only` beats `trusted`; `below = true` trusts the folders below as well."
+)
+
+Kept = Literal["trusted", "read-only"]
+"""What the user said of a folder."""
+Trust = Literal["trusted", "read-only", "unknown"]
+"""What is known of a folder."""
+_KEYS: Final[Mapping[str, type]] = {"path": str, "trust": str, "below": bool, "added": datetime}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What the user said of one folder."""
+
+    path: str
+    """Its real path."""
+    trust: Kept
+    below: bool = False
+    """Of a yes: whether it is one to the folders below, too."""
+    added: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrustProblem:
+    """Why the file was not changed."""
+
+    message: str
+    reason: Literal["cannot_write", "invalid", "unknown_id"] = "cannot_write"
+
+
+class TrustFile:
+    """What the user said of folders."""
+
+    def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
+        """Take a file that has not been read yet: `refresh` reads it.
+
+        Args:
+            path: The file.
+            clock: Tells when something was said.
+            say: Tells the user what is wrong in the file, once.
+        """
+        self.path = path
+        self.words: tuple[Word, ...] = ()
+        self.problem: str | None = None
+        self._clock = clock
+        self._say = say
+        self._said: str | None = None
+        self._seen: Stamp | None = None
+
+    def of(self, folder: str) -> Trust:
+        """What is known of a folder.
+
+        Args:
+            folder: Its real path.
+        """
+        if self.problem is not None:
+            return "read-only"
+        said = {word.trust for word in self.words if word.path == folder or _is_above(word, folder)}
+        return "read-only" if "read-only" in said else "trusted" if said else "unknown"
+
+    async def refresh(self) -> bool:
+        """Read the file where it has changed; gives whether it had."""
+        return await asyncio.to_thread(self.refresh_now)
+
+    def refresh_now(self) -> bool:
+        """The same for a thread. Blocks."""
+        seen = stamp(self.path)
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        found = _read(self.path)
+        self.words, self.problem = ((), found) if isinstance(found, str) else (found, None)
+        if self.problem is not None and self.problem != self._said:
+            self._say(
+                f"only reading is possible in folders that the client does not declare trusted: {self.problem}"
+            )
+        self._said = self.problem
+        return True
+
+    async def keep(self, folder: Path, trust: Kept, *, below: bool = False) -> Word | TrustProblem:
+        """Write down what the user says of a folder, in place of what they said of it before.
+
+        Args:
+            folder: The folder, which is there.
+            trust: What they say.
+            below: Of a yes: whether it is one to the folders below, too.
+        """
+        return await asyncio.to_thread(self.keep_now, folder, trust, below=below)
+
+    def keep_now(self, folder: Path, trust: Kept, *, below: bool = False) -> Word | TrustProblem:
+        """The same for a thread. Blocks."""
+        if below and trust != "trusted":
+            return TrustProblem("only `trusted` can include the folders below", "invalid")
+        word = Word(os.path.realpath(folder), trust, below, self._clock.now().replace(microsecond=0))
+        kept = self._write(word.path, word)
+        return kept if isinstance(kept, TrustProblem) else word
+
+    async def forget(self, folder: Path) -> Word | TrustProblem:
+        """Take back what the user said of a folder: it is asked again."""
+        return await asyncio.to_thread(self.forget_now, folder)
+
+    def forget_now(self, folder: Path) -> Word | TrustProblem:
+        """The same for a thread. Blocks."""
+        path = os.path.realpath(folder)
+        before = self._write(path, None)
+        if before is None:
+            return TrustProblem(f"{path} is not in the list", "unknown_id")
+        return before
+
+    def _write(self, path: str, word: Word | None) -> Word | TrustProblem | None:
+        """Put a word in the place of that about a folder; gives the one that was there. Blocks."""
+        import tomlkit
+
+        try:
+            with locked(self.path):
+                words = _read(self.path)
+                if isinstance(words, str):
+                    return TrustProblem(f"it is not changed: {words}")
+                before = next((one for one in words if one.path == path), None)
+                text = self.path.read_text("utf-8") if self.path.exists() else f"{HEADING}\n"
+                document: Any = tomlkit.parse(text)
+                tables: Any = document.get("folder", [])
+                for number in reversed(range(len(tables))):
+                    if tables[number].get("path") == path:
+                        del tables[number]
+                if "folder" in document and not tables:  # an empty list in one line could not be added to
+                    del document["folder"]
+                text = tomlkit.dumps(document).rstrip()
+                if word is not None:
+                    text += f"\n\n[[folder]]\n{_written(word)}"
+                replace_text(self.path, f"{text}\n")
+        except (OSError, UnicodeDecodeError) as error:
+            return TrustProblem(f"{self.path} cannot be written: {error}")
+        self._seen = None
+        self.refresh_now()
+        return before
+
+
+def _is_above(word: Word, folder: str) -> bool:
+    return word.below and folder.startswith(f"{word.path.rstrip('/')}/")
+
+
+def _read(path: Path) -> tuple[Word, ...] | str:
+    """The words of a file, or why it cannot be read. Blocks."""
+    text = ""
+    try:
+        if path.exists() and (not path.is_file() or path.stat().st_size > MOST_BYTES):
+            return f"{path} is not a trust file"
+        text = path.read_bytes().decode("utf-8")
+        values = tomllib.loads(text)
+    except FileNotFoundError:
+        return ()
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
+        place = re.search(r"at line (\d+)", str(error))
+        return f"{path}, line {place[1] if place else text.count(chr(10)) + 1}: {error}"
+    except (OSError, UnicodeDecodeError) as error:
+        return f"{path} cannot be read: {error}"
+    given = values.pop("folder", [])
+    if values or not isinstance(given, list):
+        return f"{path}: expected [[folder]], got {next(iter(values), 'folder')!r}"
+    words: list[Word] = []
+    for number, value in enumerate(cast("list[Any]", given), start=1):
+        word = _word(value)
+        if isinstance(word, str):
+            return f"{path}, folder {number}: {word}"
+        words.append(word)
+    return tuple(words)
+
+
+def _word(value: Any) -> Word | str:
+    if not isinstance(value, Mapping):
+        return "a folder must be a table"
+    given = cast("Mapping[str, Any]", value)
+    for key, one in given.items():
+        if key not in _KEYS:
+            return f"there is no key {key!r}"
+        if not isinstance(one, _KEYS[key]):
+            return f"{key} is of the wrong type"
+    path, trust = given.get("path", ""), given.get("trust")
+    if not Path(path).is_absolute():
+        return "path must be an absolute path"
+    if trust not in {"trusted", "read-only"}:
+        return "trust must be trusted or read-only"
+    if given.get("below") and trust != "trusted":
+        return "below goes with trusted"
+    added = given.get("added")
+    return Word(path, trust, given.get("below", False), added.astimezone(UTC) if added else None)
+
+
+def _written(word: Word) -> str:
+    import tomlkit
+
+    table = tomlkit.table()
+    table.add("path", word.path)
+    table.add("trust", word.trust)
+    if word.below:
+        table.add("below", True)
+    if word.added is not None:
+        table.add("added", word.added)
+    return table.as_string().strip()
+
+
+def least(trusts: Sequence[Trust]) -> Trust:
+    """What holds for several folders together: the least of them."""
+    if "read-only" in trusts:
+        return "read-only"
+    return "unknown" if "unknown" in trusts else "trusted"

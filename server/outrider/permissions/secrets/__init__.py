@@ -1,0 +1,1 @@
+"""Which text is a secret, and masking it."""

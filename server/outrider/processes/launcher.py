@@ -1,0 +1,159 @@
+"""What is done between the fork and the `execve` of a confined command: Landlock, capabilities, the system call filter.
+
+Runs in the supervisor's watcher, which is an isolated interpreter without packages, and never in the server: nothing
+here can be taken back by the process that does it. It must import nothing but small modules of the standard library.
+A step that fails raises `OSError`, and then the command is not executed.
+
+Numbers and layouts: `linux/landlock.h`, `linux/prctl.h`, `linux/seccomp.h`, `linux/capability.h`; landlock(7), seccomp(2).
+"""
+
+import os
+import stat
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import ctypes
+
+HANDED_DESCRIPTOR = 3
+"""Where the program finds the file of `Launch.handed`."""
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_RULE_PATH_BENEATH = 1
+_CREATE_RULESET_VERSION = 1
+_FILE_RIGHTS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+"""Execute, write, read, truncate, control of a device: all that a rule for a file may name."""
+_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 22, 24, 38
+_SECCOMP_MODE_FILTER = 2
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = "/proc/sys/kernel/cap_last_cap"
+_INSTRUCTION_BYTES = 8
+
+
+class Rules(NamedTuple):
+    """A Landlock ruleset: what it governs, and what it leaves allowed."""
+
+    files: int
+    """The kinds of access to files that are refused where no rule allows them."""
+    network: int
+    """The kinds of access to the network that are refused."""
+    scoped: int
+    """Ways to other processes that are refused."""
+    allowed: tuple[tuple[str, int], ...]
+    """Real paths, each with the kinds of access allowed there and below."""
+
+
+class Launch(NamedTuple):
+    """What is done before a command is executed; travels as a plain tuple in `marshal`."""
+
+    handed: bytes | None = None
+    """The content of a file that the program finds open at `HANDED_DESCRIPTOR`."""
+    rules: Rules | None = None
+    """The Landlock rules that it is held to."""
+    filter: bytes | None = None
+    """The system call filter that it is held to: a BPF program."""
+    without_capabilities: bool = False
+    """Whether it loses all capabilities, which root has."""
+
+
+def prepare(launch: Launch) -> None:
+    """Do all of it to this process, which has one thread and is about to execute the command. Raises OSError."""
+    import ctypes  # the server needs it for this alone
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if launch.handed is not None:
+        _hand(launch.handed)
+    rules = None if launch.rules is None else _ruleset(libc, Rules(*launch.rules))
+    if launch.without_capabilities:
+        _drop_capabilities(libc)
+    if rules is not None or launch.filter is not None:
+        _checked(_prctl(libc, _PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
+    if rules is not None:
+        _checked(_call(libc, _RESTRICT_SELF, rules, 0), "Landlock")
+        os.close(rules)
+    if launch.filter is not None:
+        _install(libc, launch.filter)
+
+
+def landlock_abi() -> int:
+    """The version of Landlock that the kernel has; 0 for none."""
+    import ctypes  # the server needs it for this alone
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, _call(libc, _CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION))
+
+
+def _hand(content: bytes) -> None:
+    fd = os.memfd_create("outrider")
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    if fd == HANDED_DESCRIPTOR:
+        os.set_inheritable(fd, True)
+    else:
+        os.dup2(fd, HANDED_DESCRIPTOR)
+        os.close(fd)
+
+
+def _ruleset(libc: "ctypes.CDLL", rules: Rules) -> int:
+    """A descriptor of the ruleset."""
+    attributes = struct.pack("=QQQ", rules.files, rules.network, rules.scoped)
+    ruleset = _checked(_call(libc, _CREATE_RULESET, attributes, len(attributes), 0), "Landlock")
+    for path, rights in rules.allowed:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue  # it went away: nothing is allowed there then
+        try:
+            is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
+            allowed = rights & rules.files & (-1 if is_folder else _FILE_RIGHTS)
+            if allowed:
+                rule = struct.pack("=Qi", allowed, fd)
+                _checked(_call(libc, _ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0), f"Landlock for {path}")
+        finally:
+            os.close(fd)
+    return ruleset
+
+
+def _drop_capabilities(libc: "ctypes.CDLL") -> None:
+    """Give up all capabilities, and the way back to them that root has when it executes a program."""
+    with open(_LAST_CAPABILITY, "rb") as listing:  # noqa: PTH123 - pathlib is not needed here
+        last = int(listing.read())
+    _prctl(libc, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    for capability in range(last + 1):
+        # It fails where there is no capability to do it, and then there is none to lose.
+        _prctl(libc, _PR_CAPBSET_DROP, capability)
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    _checked(libc.capset(header, bytes(24)), "capabilities")
+
+
+def _install(libc: "ctypes.CDLL", program: bytes) -> None:
+    import ctypes
+
+    instructions = ctypes.create_string_buffer(program, len(program))
+    described = struct.pack("@HP", len(program) // _INSTRUCTION_BYTES, ctypes.addressof(instructions))
+    _checked(_prctl(libc, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described), "the system call filter")
+
+
+def _call(libc: "ctypes.CDLL", number: int, *given: int | bytes | None) -> int:
+    import ctypes
+
+    # An int is passed as 32 bits unless it is said to be longer.
+    arguments = (ctypes.c_long(one) if isinstance(one, int) else one for one in given)
+    return libc.syscall(ctypes.c_long(number), *arguments)
+
+
+def _prctl(libc: "ctypes.CDLL", option: int, *given: int | bytes) -> int:
+    import ctypes
+
+    values = [ctypes.c_ulong(one) if isinstance(one, int) else one for one in given]
+    return libc.prctl(option, *values, *[ctypes.c_ulong(0)] * (4 - len(values)))
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        import ctypes
+
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result

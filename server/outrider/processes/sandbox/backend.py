@@ -1,0 +1,60 @@
+"""What a way to confine commands has to offer: each system has its own, and `sandbox.py` takes the first that works."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from outrider.processes.launcher import Launch
+from outrider.processes.sandbox.confinement import Confinement
+
+
+@dataclass(frozen=True, slots=True)
+class Confining:
+    """A command as it is started, confined."""
+
+    argv: tuple[str, ...]
+    launch: Launch | None = None
+    """What is done before it is executed."""
+
+
+class Backend(Protocol):
+    """One way to confine commands. It decides nothing: it writes a `Confinement` down for its system."""
+
+    @property
+    def name(self) -> str:
+        """What a user knows it by."""
+        ...
+
+    @property
+    def program(self) -> str | None:
+        """The program that it needs; None for none."""
+        ...
+
+    @property
+    def has_own_tmp(self) -> bool:
+        """Whether commands need no folder for temporary files."""
+        ...
+
+    @property
+    def shows_sockets(self) -> bool:
+        """Whether commands could connect to sockets that they see."""
+        ...
+
+    def problem(self, confinement: Confinement) -> str | None:
+        """Why it cannot be used here, as far as that can be known without trying; None if nothing is known. Blocks."""
+        ...
+
+    def unenforced(self, confinement: Confinement) -> tuple[str, ...]:
+        """What of a confinement it cannot hold, each as half a sentence for the user. Blocks."""
+        ...
+
+    def confine(self, confinement: Confinement, program: str, cwd: str, argv: Sequence[str]) -> Confining:
+        """How to run a command so. Blocks.
+
+        Args:
+            confinement: What it may do. Each path exists.
+            program: What to start for `program`.
+            cwd: The real path of the folder that it runs in.
+            argv: The command.
+        """
+        ...

@@ -1,0 +1,484 @@
+"""The tool that runs a command, after the buffers it would read from the disk were saved.
+
+It runs in the sandbox where there is one; if that stands in its way, the user may have it run once more without.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import Field
+
+from outrider.permissions.policy.commands import Command
+from outrider.permissions.policy.decide import Access, NoSandbox
+from outrider.permissions.policy.protected_files import IGNORE_FILE
+from outrider.permissions.secrets.secret_files import MOST_BYTES
+from outrider.permissions.shell.reading import LONGEST
+from outrider.ports.model import ToolCall
+from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
+from outrider.processes.sandbox import Confined, sign_of_sandbox, sign_of_writing
+from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
+from outrider.tools.registry import Params, Tool
+from outrider.tools.run_command import effects, planted
+from outrider.tools.run_command.command_line import look_at, rules_for, secret_files_named, with_objects
+from outrider.tools.run_command.shown import explained, folded, in_one_line, is_whole_in_one_line, summary
+from outrider.tools.unsaved import saved_by_client
+from outrider.workspace.paths import OWN_FOLDER, PathProblem
+from outrider_protocol import RUN_OUTSIDE, RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
+from outrider_protocol.events import JobFinished, JobStarted
+
+MOST_NAMED = 3
+"""Hidden files that a result names."""
+
+
+class RunCommand(Params):
+    """Arguments of `run_command`."""
+
+    command: str = Field(min_length=1, description="A bash command. It has no terminal and no input.")
+    cwd: str | None = Field(default=None, description="Folder to run it in, relative to the workspace.")
+    timeout: float | None = Field(default=None, gt=0, description="Time limit in seconds.")
+    background: bool = Field(
+        default=False,
+        description="Start it as a background job, for servers and watchers; see read_job and kill_job.",
+    )
+
+
+async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> Action | ToolResult:
+    """Run a command."""
+    if len(params.command) > LONGEST:
+        return error(
+            f"The command has {len(params.command):,} characters; the limit is {LONGEST:,}. Write it to a "
+            "file with write_file, and run that."
+        )
+    folders = context.workspace.folders
+    if params.cwd is None and not folders.folders:
+        return error("no workspace folder is open; set cwd to the folder to run it in")
+    located = await folders.locate(params.cwd or str(folders.folders[0].path))
+    if isinstance(located, PathProblem):
+        return error(located.message)
+    if located.resolved is None:
+        return error(f"{located.display} is not a folder on disk.")
+    if "\0" in params.command:
+        return error("a command cannot contain NUL bytes")
+    command = await _looked_at(params.command, located.resolved, context)
+    command, confined = await _confined(params.command, command, located.resolved, context, located.inside)
+    if confined.refused:
+        return error(confined.told)
+    run = _Run(params, call, context, located.resolved, confined, command)
+
+    async def prepare() -> ToolResult | None:
+        if await _saved_first(call, context):
+            return None
+        return ToolResult("denied", "The user cancelled because files were unsaved.")
+
+    where = (
+        "the workspace folder"
+        if located.display == "."
+        else located.display
+        if located.inside
+        else str(run.cwd)
+    )
+    manner = "In the background, in" if params.background else "In"
+    # A grant is for the scripts as they were, and for how it is run: with other ones it is another command.
+    key = ["run", *(["job"] if params.background else []), *(["sandboxed"] if confined.confinement else [])]
+    scripts = "".join(sorted(command.scripts.values()))
+    grant = f"{'-'.join(key)}:{run.cwd}\0{params.command}{scripts}" if located.inside else None
+    # A command may have thousands of parts; all of them are judged here.
+    short, described, always = await asyncio.to_thread(
+        lambda: (
+            summary(
+                params.command,
+                "the workspace" if located.display == "." else where,
+                _confinement(confined),
+                background=params.background,
+            ),
+            run.described(),
+            rules_for(command) if grant else (),
+        )
+    )
+    return Action(
+        access=Access(
+            "execute",
+            inside=located.inside,
+            grant=grant,
+            command=command,
+            no_sandbox=None if confined.confinement else NoSandbox(confined.told, confined.turned_off),
+        ),
+        perform=run.start if params.background else run.run,
+        prepare=prepare,
+        title=f"Run: {params.command}",
+        summary=short,
+        is_folded=not is_whole_in_one_line(params.command),
+        detail=f"{manner} {where}, for {run.seconds:g} s at most.\n{confined.told}\n{described}".rstrip(),
+        digest=run.digest(confined),
+        covers=f"this exact command in {where}" if grant else "",
+        always=always,
+        partial=run.shown.text,
+    )
+
+
+class _Run:
+    """A command that is about to run."""
+
+    def __init__(
+        self,
+        params: RunCommand,
+        call: ToolCall,
+        context: ToolContext,
+        cwd: Path,
+        confined: Confined,
+        command: Command,
+    ) -> None:
+        limits = context.limits
+        most = limits.job_seconds if params.background else limits.command_seconds
+        self.cwd = cwd
+        self.seconds = min(params.timeout or most, most)
+        self.shown = Capture(limits.output_bytes)
+        self._params = params
+        self._call = call
+        self._context = context
+        self._confined = confined
+        self._command = command
+
+    def digest(self, confined: Confined) -> str:
+        """Of all that the run depends on: the command, what confines it, the folder, environment and scripts."""
+        env = json.dumps(sorted(confined.env.items())).encode("utf-8", "surrogatepass")
+        parts = [*confined.covered(), str(self.cwd), hashlib.sha256(env).hexdigest()]
+        rest = [*sorted(self._command.scripts.values()), *(["job"] if self._params.background else [])]
+        return hashlib.sha256(json.dumps([*parts, *rest]).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def described(self) -> str:
+        """The command where one line does not show it whole, and why it asks."""
+        text = self._params.command
+        shown = "" if is_whole_in_one_line(text) else f"The command:\n{folded(text)}\n"
+        return f"{shown}{explained(self._command, self._context.rules.parts_of(self._command))}"
+
+    async def start(self) -> ToolResult:
+        """Start it as a job."""
+        context, limits = self._context, self._context.limits
+        confining = await self._confined.start()
+        if isinstance(confining, SpawnProblem):
+            return error(f"The job could not be started: {confining.message}")
+        order = JobOrder(
+            id=context.log.new_id("job"),
+            turn_id=context.log.turn_id,
+            command=self._params.command,
+            argv=confining.argv,
+            cwd=self.cwd,
+            env=self._confined.env,
+            sandboxed=self._confined.confinement is not None,
+            launch=confining.launch,
+            total_seconds=self.seconds,
+            idle_seconds=limits.job_idle_seconds,
+            output_limit=limits.output_bytes,
+        )
+        context.log.record(
+            JobStarted(
+                job_id=order.id,
+                call_id=self._call.id,
+                command=order.command,
+                cwd=str(order.cwd),
+                sandboxed=order.sandboxed,
+            )
+        )
+        if not self._command.only_reads:
+            context.workspace.obeyed.at_start[order.id] = await planted.look(context.workspace)
+        job = await context.jobs.start(order)
+        if isinstance(job, SpawnProblem):
+            context.log.record(JobFinished(job_id=order.id, status="lost"))
+            return error(f"The job could not be started: {job.message}")
+        return ok(
+            f"Started as {job.id}. It keeps running after your turn, until the session or its server ends; undo does not cover the files it changes."
+        )
+
+    async def run(self) -> ToolResult:
+        """Run it to its end."""
+        context, confined = self._context, self._confined
+        await asyncio.to_thread(self._learn)
+        came, unsaved, changed = await self._once(confined)
+        wrote = await asyncio.to_thread(self._sign_of_writing, came)
+        if wrote is not None:
+            if await self._may_write(wrote):
+                self._show("\n[run again with write access]\n")
+                came, unsaved, changed = await self._once(self._confined)
+                changed = [*changed, f"it was run again with write access: at first {wrote}"]
+            else:
+                changed.append(f"it ran in a read-only sandbox, and {wrote}")
+        sign = await asyncio.to_thread(self._sign_of_sandbox, came)
+        if sign is not None:
+            outside = self._confined.outside()
+            if (refusal := await self._refusal_of_outside(outside, sign, changed)) is not None:
+                changed.append(refusal)
+            else:
+                self._show("\n[run again outside the sandbox]\n")
+                came, unsaved, again = await self._once(outside)
+                changed = [*changed, *again, "it was run again outside the sandbox"]
+        changed += self._hidden()
+        return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
+
+    def _hidden(self) -> list[str]:
+        """A note on what of the workspace the command did not see, if there was any."""
+        held = self._confined.confinement
+        if held is None or not held.is_reading:
+            return []
+        roots = [str(folder.path.resolve()) for folder in self._context.workspace.folders.folders]
+        names = [
+            os.path.relpath(place.path, root)
+            for place in held.places
+            if place.kind in {"masked", "sealed"} and not place.path.endswith(f"/{OWN_FOLDER}")
+            for root in roots
+            if place.path.startswith(f"{root}/")
+        ]
+        if not names:
+            return []
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return [f"hidden from it as secret, or by {IGNORE_FILE}: {', '.join(names[:MOST_NAMED])}{more}"]
+
+    def _learn(self) -> None:
+        """Know the values in files of secrets that the command names, before it prints them."""
+        for path in secret_files_named(self._command.line, self.cwd):
+            with suppress(OSError):
+                if path.is_file() and path.stat().st_size <= MOST_BYTES:
+                    self._context.masking.learn_settings(path.read_text("utf-8", "replace"))
+
+    async def _refusal_of_outside(self, outside: Confined, sign: str, changed: Sequence[str]) -> str | None:
+        """Ask whether it may be run without walls; why it is not, None if it is.
+
+        The run that failed could write in the workspace, its own scripts included, so it is looked at anew, and again after the yes.
+        """
+        context = self._context
+        await self._look_again()
+        asked = self.digest(outside)
+        described = await asyncio.to_thread(self.described)
+        action = Action(
+            access=Access("execute"),
+            perform=self.run,
+            title=f"{RUN_OUTSIDE}: {self._params.command}",
+            summary=f"Run `{in_one_line(self._params.command)}` again, outside the sandbox.",
+            is_folded=not is_whole_in_one_line(self._params.command),
+            detail=f"It failed in the sandbox: {sign}. Outside, it can write everywhere you can and "
+            f"use the network. What it did before it failed is done twice{''.join(f'; {one}' for one in changed)}.\n"
+            f"{described}".rstrip(),
+            digest=asked,
+            leaves_sandbox=True,
+            amid_call=True,
+        )
+        if (await context.user.approve(self._call, action, ())).decision == "reject":
+            return "it failed in the sandbox, and the user chose not to run it outside"
+        await self._look_again()
+        if self.digest(outside) != asked or await asyncio.to_thread(self.cwd.resolve) != self.cwd:
+            return "it failed in the sandbox, and was not run outside: what it runs changed while the user was asked"
+        return None
+
+    async def _may_write(self, why: str) -> bool:
+        """Whether a command that was taken for one that only reads may run where it can write; it is so confined then."""
+        context = self._context
+        self._command = await _looked_at(self._params.command, self.cwd, context)
+        self._command = replace(
+            self._command, reads=[f"{why} in a read-only sandbox"] * len(self._command.reads)
+        )
+        argv = shell_argv(self._params.command)
+        self._confined = await context.commands.confine(argv, self.cwd, by_git=self._command.shows_git_texts)
+        if self._confined.refused:
+            return False
+        none = (
+            None if self._confined.confinement else NoSandbox(self._confined.told, self._confined.turned_off)
+        )
+        access = Access("execute", command=self._command, no_sandbox=none)
+        verdict = context.rules.judge("run_command", access).verdict
+        if verdict != "ask":
+            return verdict == "allow"
+        asked = self.digest(self._confined)
+        action = Action(
+            access=access,
+            perform=self.run,
+            title=f"Run: {self._params.command}",
+            summary=f"Run `{in_one_line(self._params.command)}` again, with write access.",
+            is_folded=not is_whole_in_one_line(self._params.command),
+            detail=f"It failed in a read-only sandbox: {why}.\n{self._confined.told}\n{self.described()}".rstrip(),
+            digest=asked,
+            amid_call=True,
+        )
+        if (await context.user.approve(self._call, action, ())).decision == "reject":
+            return False
+        await self._look_again()
+        return self.digest(self._confined) == asked and await asyncio.to_thread(self.cwd.resolve) == self.cwd
+
+    async def _look_again(self) -> None:
+        self._command = await _looked_at(self._params.command, self.cwd, self._context)
+
+    async def _once(self, confined: Confined) -> tuple[CommandResult | SpawnProblem, list[str], list[str]]:
+        context = self._context
+        workspace = context.workspace
+        unsaved = [workspace.folders.display_of(uri) for uri in await workspace.overlay.unsaved()]
+        obeyed = None if self._command.only_reads else await planted.look(context.workspace)
+        files = await effects.before(context, self._command)
+        try:
+            confining = await confined.start()
+            result = (
+                confining
+                if isinstance(confining, SpawnProblem)
+                else await run_command(
+                    context.commands.supervisor,
+                    confining.argv,
+                    cwd=self.cwd,
+                    env=confined.env,
+                    clock=context.clock,
+                    total_seconds=self.seconds,
+                    idle_seconds=context.limits.command_idle_seconds,
+                    output_limit=context.limits.output_bytes,
+                    on_output=self._show,
+                    launch=confining.launch,
+                )
+            )
+        except asyncio.CancelledError:
+            # What it did until then is there all the same.
+            await effects.record(context, self._call, self._params.command, files)
+            raise
+        changed = await effects.record(context, self._call, self._params.command, files)
+        if obeyed is not None:
+            changed += await planted.settle(
+                context,
+                self._call,
+                self._params.command,
+                obeyed,
+                confined=confined.confinement is not None,
+                by_others=(lambda _: False) if files is None else files.meanwhile.wrote,
+            )
+        return result, unsaved, changed
+
+    def _sign_of_writing(self, came: CommandResult | SpawnProblem) -> str | None:
+        """What says that a command failed because it could only read; None where nothing does."""
+        held = self._confined.confinement
+        if held is None or not held.is_reading or isinstance(came, SpawnProblem):
+            return None
+        if came.status != "exited" or came.exit is None or came.exit.code in {0, None}:
+            return None
+        return sign_of_writing(
+            came.output,
+            cwd=str(self.cwd),
+            is_readable=lambda path: held.kind_of(path) == "readable",
+            command=self._params.command,
+        )
+
+    def _sign_of_sandbox(self, came: CommandResult | SpawnProblem) -> str | None:
+        """Why the sandbox can have been what made the command fail; None where it cannot."""
+        held = self._confined.confinement
+        if held is None or not self._confined.may_leave or isinstance(came, SpawnProblem):
+            return None
+        if came.status != "exited" or came.exit is None or came.exit.code in {0, None}:
+            return None
+        if held.is_reading or self._command.only_reads:
+            return None
+        return sign_of_sandbox(
+            came.output,
+            cwd=str(self.cwd),
+            network=held.network == "open",
+            command=self._params.command,
+            writable=held.writable,
+            hidden=held.hidden,
+            seen=held.seen,
+        )
+
+    def _show(self, text: str) -> None:
+        self.shown.feed(text.encode("utf-8", "replace"))
+        self._context.log.stream(self._call, text)
+
+
+async def _looked_at(text: str, cwd: Path, context: ToolContext) -> Command:
+    workspace, path = context.workspace, context.commands.search_path
+    command = await asyncio.to_thread(look_at, text, workspace.folders, cwd, workspace.hidden_files, path)
+    roots = [str(folder.path) for folder in workspace.folders.folders]
+    return await with_objects(command, context.commands.supervisor, context.clock, path, roots)
+
+
+async def _confined(
+    text: str, command: Command, cwd: Path, context: ToolContext, inside: bool
+) -> tuple[Command, Confined]:
+    """How a command runs: in a read-only sandbox where it is known to only read, else as all others; and what it reads so."""
+    argv, by_git = shell_argv(text), command.shows_git_texts
+    if inside and command.reads_in_sandbox and not any(command.closed):
+        reading = await context.commands.confine_to_read(argv, cwd, by_git=by_git)
+        if reading is not None:
+            return command.in_sandbox(), reading
+    return command, await context.commands.confine(argv, cwd, by_git=by_git)
+
+
+def _confinement(confined: Confined) -> str:
+    if confined.confinement is None:
+        return "without a sandbox"
+    if confined.confinement.is_reading:
+        return "in a read-only sandbox"
+    return f"sandboxed, {'with the' if confined.confinement.network == 'open' else 'without'} network"
+
+
+async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
+    """Have the agent's own unsaved buffers saved, by the client or the user; False if the command shall not run."""
+    if waiting := await _own_unsaved(context):
+        await saved_by_client(waiting, call, context)
+    while waiting := await _own_unsaved(context):
+        names = ", ".join(context.workspace.folders.display_of(uri) for uri in waiting)
+        answer = await context.user.ask(
+            call,
+            f"The command reads files from disk, and Outrider's changes in {names} are not saved. "
+            f"“{SAVE_AND_CONTINUE}” starts it as soon as you have saved them.",
+            [SAVE_AND_CONTINUE, RUN_WITHOUT_SAVING, SAVE_CANCEL],
+            free_form=False,
+        )
+        if answer != SAVE_AND_CONTINUE:
+            return answer == RUN_WITHOUT_SAVING
+        await context.buffers.saved(waiting)
+    return True
+
+
+async def _own_unsaved(context: ToolContext) -> list[str]:
+    changed = context.buffers.unsaved()
+    return [uri for uri in await context.workspace.overlay.unsaved() if uri in changed] if changed else []
+
+
+def _told(
+    result: CommandResult | SpawnProblem,
+    seconds: float,
+    idle: float,
+    unsaved: list[str],
+    changed: list[str],
+) -> ToolResult:
+    if isinstance(result, SpawnProblem):
+        return error(f"The command could not be started: {result.message}")
+    notes: list[str] = []
+    if result.status == "killed_timeout":
+        notes.append(f"ended after {seconds:g} s, its time-out")
+    elif result.status == "killed_idle":
+        notes.append(
+            f"ended after printing nothing for {idle:g} s; it may have waited for input, which it cannot get"
+        )
+    elif result.status == "lost":
+        notes.append("lost: its supervisor died, and its effect is unknown")
+    elif result.exit is not None and result.exit.signal is not None:
+        notes.append(f"ended by signal {result.exit.signal}")
+    elif result.exit is not None:
+        notes.append(f"exit code {result.exit.code}")
+    if result.left_behind:
+        notes.append(f"{result.left_behind} processes it left behind were ended")
+    if unsaved:
+        notes.append(
+            f"it read files on disk, without the unsaved changes of these buffers: {', '.join(unsaved)}"
+        )
+    notes += changed
+    content = f"{result.output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
+    good = result.status == "exited" and result.exit is not None and result.exit.code == 0
+    return ok(content) if good else error(content)
+
+
+RUN_COMMAND = Tool(
+    "run_command",
+    "Run a bash command in the workspace and return its output. Standard input is closed.",
+    "execute",
+    RunCommand,
+    plan_run,
+)

@@ -1,0 +1,1 @@
+"""The open documents, and the texts of the workspace with them over the disk."""

@@ -1,0 +1,1 @@
+"""Texts: encodings, differences, merging, and finding what an edit names."""

@@ -1,0 +1,1 @@
+"""Where in a text an edit or a patch belongs."""

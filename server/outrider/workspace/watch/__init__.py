@@ -1,0 +1,1 @@
+"""What changed on disk, and what the model has seen of it."""

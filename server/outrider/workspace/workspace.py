@@ -1,0 +1,165 @@
+"""The workspace: its folders, and the ways in which files are looked at and changed there.
+
+A session itself reads, watches and changes files only through `texts`, `watch` and `changes`. Its tools look at the
+workspace in more ways, so that for a replay a log can stand in for these three.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from outrider.ports.clock import Clock
+from outrider.ports.editor import Editor
+from outrider.ports.text import Snapshot
+from outrider.processes import Supervisor
+from outrider.workspace.documents.documents import Document, DocumentStore
+from outrider.workspace.documents.overlay import OnDisk, Overlay, ReadProblem
+from outrider.workspace.documents.unsaved_elsewhere import HeldFiles
+from outrider.workspace.edits.apply import Editing
+from outrider.workspace.edits.change import Change, NotWritten, Written
+from outrider.workspace.paths import Folders, Located
+from outrider.workspace.search import Search
+from outrider.workspace.watch.hidden_files import HiddenFiles
+from outrider.workspace.watch.obeyed_files import ObeyedFiles
+from outrider.workspace.watch.snapshot import Census
+from outrider.workspace.watch.staleness import Moved, Sightings
+
+
+class Texts(Protocol):
+    """Reads files as the user sees them; see `Overlay`."""
+
+    async def read(self, located: Located) -> Snapshot | ReadProblem:
+        """The text of a file: of its open document, else of the disk."""
+        ...
+
+    async def on_disk(self, located: Located) -> OnDisk | None:
+        """A file as it is on disk; None where there is none that can be read as text."""
+        ...
+
+    async def on_disk_all(self, files: Sequence[Located]) -> list[OnDisk | None]:
+        """Several files as they are on disk."""
+        ...
+
+    async def document_of(self, located: Located) -> Document | None:
+        """The open document of a file."""
+        ...
+
+
+class Changes(Protocol):
+    """Changes files; see `Editing`."""
+
+    async def write_all(self, wanted: Sequence[Change], label: str) -> Sequence[Written | NotWritten]:
+        """Make changes of different files; gives what became of each."""
+        ...
+
+    async def remove_folders(self, folders: Sequence[Located]) -> None:
+        """Remove those of the folders that are empty."""
+        ...
+
+
+class Watch(Protocol):
+    """Tells which files are not any more as they were seen; see `Sightings`."""
+
+    async def moved(self, expected: Mapping[str, str | None]) -> Sequence[Moved]:
+        """The files whose text is another one.
+
+        Args:
+            expected: The content hash of each file as it was seen; None for a file that was not there.
+        """
+        ...
+
+    def note(self, path: str, located: Located, text: str, digest: str) -> None:
+        """Take note of the text that a change left in an open document, and of its content hash."""
+        ...
+
+    def hash_of(self, path: str, text: str) -> str | None:
+        """The content hash of the text of an open document, where it is known without computing it."""
+        ...
+
+
+class View:
+    """A workspace as it is looked at. What it holds changes when folders are added."""
+
+    folders: Folders
+    documents: DocumentStore
+    """The open documents."""
+    overlay: Overlay
+    """The texts, buffers over the disk."""
+    search: Search
+    census: Census
+    """Which files there are."""
+    texts: Texts
+    watch: Watch
+    obeyed: ObeyedFiles
+    """The files that programs outside of the sandbox obey."""
+    hidden_files: HiddenFiles
+    """The files and folders that a read-only sandbox hides."""
+    why_hidden: Callable[[Sequence[str]], str | None]
+    """Why nothing of a file of these names may be seen without an explicit yes; None where it may."""
+
+
+class Workspace(View):
+    """A workspace as it is looked at and changed."""
+
+    editing: Editing
+    """How files are changed."""
+    changes: Changes
+
+    def __init__(
+        self,
+        folders: Folders,
+        documents: DocumentStore,
+        editor: Editor,
+        supervisor: Supervisor,
+        clock: Clock,
+        *,
+        ripgrep: str | None,
+        held: HeldFiles,
+        obeyed: ObeyedFiles,
+        hidden_files: HiddenFiles,
+        why_hidden: Callable[[Sequence[str]], str | None],
+        is_shut: Callable[[str], bool],
+        leaves_out: Callable[[str], bool],
+    ) -> None:
+        """Look at some folders.
+
+        Args:
+            folders: The workspace folders.
+            documents: The open documents.
+            editor: Where changes of open documents are made.
+            supervisor: Where searches run.
+            clock: Times what waits for the editor or a process.
+            ripgrep: What `find_ripgrep` found.
+            held: What other processes hold open unsaved.
+            obeyed: The files that programs obey.
+            hidden_files: The files that a read-only sandbox hides.
+            why_hidden: Why a file is shut, by all its names.
+            is_shut: Whether a file is shut, by its path alone.
+            leaves_out: Which paths are not looked at at all; those of folders end with a slash.
+        """
+        self.documents, self.obeyed, self.hidden_files, self.why_hidden = (
+            documents,
+            obeyed,
+            hidden_files,
+            why_hidden,
+        )
+        self._editor, self._supervisor, self._clock = editor, supervisor, clock
+        self._ripgrep, self._held, self._is_shut, self._leaves_out = ripgrep, held, is_shut, leaves_out
+        self.set_folders(folders)
+
+    def set_folders(self, folders: Folders) -> None:
+        """Look at other folders from now on."""
+        documents, clock = self.documents, self._clock
+        self.folders = folders
+        self.overlay = Overlay(folders, documents)
+        self.search = Search(
+            folders,
+            documents,
+            self.overlay,
+            self._supervisor,
+            clock,
+            self._ripgrep,
+            lambda names: self.why_hidden(names) is not None,
+        )
+        self.census = Census(self.search, clock, self._is_shut, self._leaves_out)
+        self.texts, self.watch = self.overlay, Sightings(folders, self.overlay, documents, clock)
+        self.changes = self.editing = Editing(self.overlay, documents, self._editor, clock, self._held)

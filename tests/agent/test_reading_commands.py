@@ -1,0 +1,34 @@
+"""Commands that only read, in a real read-only sandbox: nothing asks, nothing shut is seen, and one that writes all the same asks."""
+
+import pytest
+from scripting import DONE, call, results, step
+
+from sandboxes import in_both_worlds
+
+
+def settings(world):
+    return {"sandbox": {"mode": "auto"}, "testing": {"sandboxes": [world]}, "permissionMode": "ask"}
+
+
+@in_both_worlds
+async def test_in_ask_a_search_through_all_files_is_no_question(world, begin, workspace):
+    (workspace / ".env").write_text("hours=hunter2\n")
+    look = call("run_command", command="grep -rh hours . ; cat $UNKNOWN < /dev/null", called="look")
+    editor = await begin("stock", [step(look), DONE], settings(world))
+    await editor.run("Go.")
+    assert editor.questions == []
+    content = results(editor)["look"][1]
+    assert "hours" in content
+    assert "hunter2" not in content
+    assert "hidden from it as secret, or by .outriderignore: .env" in content
+
+
+@in_both_worlds
+@pytest.mark.parametrize("answer", ["Allow once", "Reject"])
+async def test_one_that_writes_all_the_same_asks_then(world, answer, begin, workspace):
+    look = call("run_command", command="sed -n 'w made.txt' tariff.py", called="look")
+    editor = await begin("stock", [step(look), DONE], settings(world), answers=[answer])
+    await editor.run("Go.")
+    (question,) = editor.questions
+    assert "It failed in a read-only sandbox" in question.message
+    assert (workspace / "made.txt").exists() == (answer == "Allow once")

@@ -1,0 +1,100 @@
+"""What is imported late is imported off the path of requests: in the thread that loads it, or in one of its own."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import outrider
+
+_SERVER = Path(outrider.__file__).parent
+_PACKAGES = ("agent", "models", "permissions", "ports", "tools", "workspace")
+
+_ELSEWHERE = {
+    "models/http/provider.py": "the client of HTTP is made in a thread, which imports httpx before anything here does",
+    "permissions/policy/own_file.py": "files of rules are read and written in threads",
+    "permissions/policy/rules_file.py": "files of rules are read and written in threads",
+    "permissions/policy/trust.py": "the file of trust is read and written in threads",
+    "workspace/repository_map/tags.py": "only the child process reads languages",
+    "workspace/disk/folder.py": "part of the standard library that is loaded with the process",
+}
+_LOADED = {"jsonschema", "pathspec", "re2", "referencing", "tree_sitter", "tree_sitter_bash"}
+"""What `load_for_requests` and `client.prepare` load."""
+
+
+def _late_imports(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    found: set[str] = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    found.add((node.module or "").partition(".")[0])
+    return {name for name in found if name not in sys.stdlib_module_names and not name.startswith("outrider")}
+
+
+def test_every_library_that_is_imported_late_has_a_thread_that_loads_it() -> None:
+    late = {
+        path.relative_to(_SERVER).as_posix(): found
+        for package in _PACKAGES
+        for path in sorted((_SERVER / package).rglob("*.py"))
+        if (found := _late_imports(path) - _LOADED)
+    }
+    assert set(late) <= set(_ELSEWHERE)
+
+
+def test_the_thread_loads_them() -> None:
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            (
+                f"import sys; from outrider import app; wanted = {_LOADED!r}; assert not wanted & sys.modules.keys();"
+                "app.load_for_requests(); app.client_tools.prepare(); assert wanted <= sys.modules.keys(), wanted - sys.modules.keys()"
+            ),
+        ],
+        check=True,
+    )
+
+
+def _run(script: str, *arguments: str) -> None:
+    subprocess.run([sys.executable, "-c", script, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_version_is_printed_without_the_command_line() -> None:
+    _run(
+        "import sys; from outrider.__main__ import main; main();"
+        "assert not {'typer', 'pydantic', 'asyncio', 'outrider.cli'} & sys.modules.keys()",
+        "--version",
+    )
+
+
+def test_a_class_of_lsprotocol_is_made_when_it_is_used_and_is_as_ever() -> None:
+    _run(
+        "from outrider.lsp.late_types import import_pygls; import_pygls()\n"
+        "import attrs\n"
+        "from lsprotocol import types\n"
+        "from pygls.protocol import default_converter\n"
+        "converter = default_converter()\n"
+        "made = lambda: sum('__match_args__' in vars(one) for one in vars(types).values() if isinstance(one, type))\n"
+        "assert made() <= 1, made()\n"  # one by the converter itself
+        "edit = {'range': {'start': {'line': 1, 'character': 2}, 'end': {'line': 3, 'character': 4}}, 'newText': 'x'}\n"
+        "given = {'textDocument': {'uri': 'file:///a', 'version': 2}, 'edits': [edit]}\n"
+        "value = converter.structure(given, types.TextDocumentEdit)\n"
+        "assert isinstance(value.edits[0], types.TextEdit), value\n"
+        "assert value.edits[0].range.end.line == 3\n"
+        "assert converter.unstructure(value) == given, converter.unstructure(value)\n"
+        "assert types.Position(1, 2) < types.Position(1, 3) and types.Position(1, 2) == types.Position(1, 2)\n"
+        "assert [one.name for one in attrs.fields(types.Range)] == ['start', 'end']\n"
+        "assert 1 < made() < 20, made()\n"
+    )
+
+
+def test_a_client_of_http_comes_without_the_command_line_of_httpx() -> None:
+    _run(
+        "import sys; from outrider.models.http import provider; client = provider._new_client(None, None)\n"
+        "assert not isinstance(client, str), client\n"
+        "assert not {'click', 'pygments', 'rich'} & sys.modules.keys()"
+    )
