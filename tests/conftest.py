@@ -28,6 +28,8 @@ settings.load_profile("same")
 # Hundreds of tests start Python; without its cache each of those would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Options of this run are not for the pytest that a test starts: it would try again what is meant to fail.
+os.environ.pop("PYTEST_ADDOPTS", None)
 
 
 def pytest_configure(config):
