@@ -290,14 +290,23 @@ class Workbench:
 
     def open(self, name: str) -> None:
         """Open a file by its name."""
-        self.page.keyboard.press("Control+p")
         box = self.page.locator(".quick-input-widget input.input")
-        box.wait_for(state="visible")
-        box.fill(name)
         # Clicked, as a key takes what the list had first before it knew the name: that may be the editor in sight.
         label = self.page.locator(".quick-input-list .monaco-list-row .label-name")
-        label.filter(has_text=re.compile(f"^{re.escape(Path(name).name)}$")).first.click()
-        self.page.locator(".tab.active").filter(has_text=name).wait_for()
+        row = label.filter(has_text=re.compile(f"^{re.escape(Path(name).name)}$")).first
+        tab = self.page.locator(".tab.active").filter(has_text=name)
+
+        def opened() -> bool:
+            self.page.keyboard.press("Control+p")
+            with suppress(_playwright().TimeoutError):
+                box.fill(name, timeout=PALETTE_MILLISECONDS)
+                row.click(timeout=PALETTE_MILLISECONDS)
+                tab.wait_for(timeout=PALETTE_MILLISECONDS)
+                return True
+            self.shot("not-opened")
+            return False  # what just comes up took the keyboard away from the list, and with that it closed
+
+        self.until(opened, f"the tab of {name}")
         self.until(lambda: self.text().strip(), f"the text of {name}")
 
     def to_line(self, line: int) -> None:
