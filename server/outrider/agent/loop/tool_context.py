@@ -23,7 +23,7 @@ from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Jobs, command_environment
-from outrider.processes.sandbox import Confined, SandboxWish
+from outrider.processes.sandbox import Confined, SandboxWish, Shared
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.workspace.documents.saving import Tried, have_saved
 from outrider.workspace.edits.review import Review
@@ -36,10 +36,17 @@ from outrider_protocol.settings import Effect, PermissionMode
 class Commands:
     """Commands in the workspace of a server."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, shared: Shared | None = None) -> None:
+        """See to the commands of a session, or of none.
+
+        Args:
+            services: The services of the server.
+            shared: What the commands of the session share; None where they share nothing.
+        """
         self._runtime = services.runtime
         self._workspace = services.workspace
         self._sandbox = services.policy.sandbox
+        self._shared = shared
         self.supervisor = services.runtime.supervisor
         """Where they are started."""
         self.search_path = services.runtime.env.get("PATH", "")
@@ -66,6 +73,7 @@ class Commands:
             wish=replace(wish, readable=(*wish.readable, *seen)),
             protected=sight.protected if sight is not None else (),
             repositories=sight.repositories if sight is not None else (),
+            shared=self._shared,
         )
 
     async def confine_to_read(
@@ -424,6 +432,7 @@ class TurnContext(ToolContext):
         inbox: Inbox,
         touched: dict[str, int],
         jobs: Jobs,
+        shared: Shared,
         budget: Budget,
         *,
         turn_id: str | None,
@@ -438,6 +447,7 @@ class TurnContext(ToolContext):
             inbox: The session's open items.
             touched: The session's own changes of buffers: URI → how often it had been saved at that time.
             jobs: The session's background jobs.
+            shared: What its commands share.
             budget: Has the limits; its watch stops while somebody is waited for.
             turn_id: The turn, None for an undo.
             label: What the editor's undo list calls its changes.
@@ -461,7 +471,7 @@ class TurnContext(ToolContext):
             client=Client(record, log, inbox, budget),
             jobs=jobs,
             rules=Rules(services, record, log, mode),
-            commands=Commands(services),
+            commands=Commands(services, shared),
             clock=runtime.deadlines,
             label=label,
         )

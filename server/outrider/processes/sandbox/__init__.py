@@ -2,6 +2,7 @@
 
 from outrider.processes.sandbox.confinement import Confinement, Place, confinement_of
 from outrider.processes.sandbox.sandbox import Confined, Sandbox, SandboxWish, unconfined
+from outrider.processes.sandbox.shared import Shared
 from outrider.processes.sandbox.signs import sign_of_sandbox, sign_of_writing
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Place",
     "Sandbox",
     "SandboxWish",
+    "Shared",
     "confinement_of",
     "sign_of_sandbox",
     "sign_of_writing",

@@ -36,6 +36,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def can_share(self) -> bool:
+        """Whether commands can share a network, and a folder for temporary files."""
+        ...
+
+    @property
     def shows_sockets(self) -> bool:
         """Whether commands could connect to sockets that they see."""
         ...

@@ -1,6 +1,6 @@
 """Linux with bubblewrap (bwrap(1)): mounts and namespaces, and a system call filter for what they leave open.
 
-User, process, network, IPC and host name namespaces of its own, no capabilities, a private `/dev` and `/proc`. Without
+User, process, network (or that of the session), IPC and host name namespaces of its own, no capabilities, a private `/dev` and `/proc`. Without
 these two, `/dev/null` is denied and processes of the host are seen; without the user namespace and the dropped
 capabilities, root could mount its way out.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 from outrider.processes.launcher import HANDED_DESCRIPTOR, Launch
 from outrider.processes.sandbox.backend import Confining
-from outrider.processes.sandbox.confinement import Confinement, Kind
+from outrider.processes.sandbox.confinement import TEMPORARY, Confinement, Kind
 from outrider.processes.sandbox.seccomp import program as system_call_filter
 
 _NAMESPACES: Final = (
@@ -30,6 +30,7 @@ class Bubblewrap:
     name = "bubblewrap"
     program = "bwrap"
     has_own_tmp = True
+    can_share = True
     shows_sockets = True
 
     def problem(self, confinement: Confinement) -> str | None:
@@ -50,7 +51,7 @@ class Bubblewrap:
     def confine(self, confinement: Confinement, program: str, cwd: str, argv: Sequence[str]) -> Confining:
         """A command line of bwrap."""
         calls = system_call_filter("families")
-        options = [*_NAMESPACES, *(() if confinement.network == "open" else ("--unshare-net",))]
+        options = [*_NAMESPACES, *(("--unshare-net",) if confinement.network == "none" else ())]
         if calls is not None:
             options += ["--seccomp", str(HANDED_DESCRIPTOR)]
         options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -59,6 +60,12 @@ class Bubblewrap:
         for place in confinement.places:
             if place.kind == "masked":
                 options += ["--ro-bind", confinement.blank, place.path]
+            elif place.path == TEMPORARY[0] and place.kind == "hidden" and confinement.tmp is not None:
+                options += ["--bind", confinement.tmp, place.path]
+                # What is mounted below can then be moved by no command, which would put something else in its place for the next.
+                within = {f"{place.path}/{name}" for name in confinement.in_tmp}
+                within -= {inner.path for inner in confinement.places}
+                options += [word for path in sorted(within) for word in ("--tmpfs", path)]
             elif place.kind in {"hidden", "sealed"}:
                 options += ["--tmpfs", place.path]
             else:
@@ -69,5 +76,6 @@ class Bubblewrap:
             if place.kind == "sealed":
                 options += ["--remount-ro", place.path]
         options += ["--chdir", cwd]
-        launch = None if calls is None else Launch(handed=calls)
+        network = () if confinement.network == "session" else None
+        launch = None if calls is None and network is None else Launch(handed=calls, network=network)
         return Confining((program, *options, "--", *argv), launch)

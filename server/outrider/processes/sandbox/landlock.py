@@ -51,6 +51,7 @@ class Landlock:
     name = "Landlock"
     program = None
     has_own_tmp = False
+    can_share = True
     shows_sockets = False
 
     def problem(self, confinement: Confinement) -> str | None:
@@ -87,7 +88,7 @@ class Landlock:
     def confine(self, confinement: Confinement, program: str, cwd: str, argv: Sequence[str]) -> Confining:
         """The command itself, and what is done to it before."""
         abi = landlock_abi()
-        is_open = confinement.network == "open"
+        is_open = confinement.network != "none"  # that of the session leads nowhere by itself
         rules = Rules(
             files=_ALL_FILES | (_CONTROL_DEVICE if abi >= _DEVICE_ABI else 0),
             network=_TCP if abi >= _NETWORK_ABI and not is_open else 0,
@@ -96,8 +97,15 @@ class Landlock:
         )
         sockets = "network" if is_open else "none"
         calls = system_call_filter(sockets, changes_files=not confinement.is_reading)
+        joins = confinement.network == "session"  # who joins a network has all capabilities in it
         return Confining(
-            tuple(argv), Launch(rules=rules, filter=calls, without_capabilities=os.geteuid() == 0)
+            tuple(argv),
+            Launch(
+                rules=rules,
+                filter=calls,
+                without_capabilities=joins or os.geteuid() == 0,
+                network=() if joins else None,
+            ),
         )
 
 

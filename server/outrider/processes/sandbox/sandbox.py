@@ -29,7 +29,8 @@ from outrider.processes.sandbox.confinement import (
 )
 from outrider.processes.sandbox.landlock import Landlock
 from outrider.processes.sandbox.seatbelt import Seatbelt
-from outrider.processes.supervisor import SpawnProblem, Supervisor
+from outrider.processes.sandbox.shared import Shared
+from outrider.processes.supervisor import Network, SpawnProblem, Supervisor
 
 PROBE_SECONDS: Final = 5.0
 _PROBE: Final = ("/bin/sh", "-c", "true > /dev/null")
@@ -40,7 +41,7 @@ BACKENDS: Final[Mapping[str, Sequence[Backend]]] = {
 """For each system what is tried, the best first."""
 _LONGEST: Final = 200
 """Characters of what the tried command printed."""
-_MOST_TRIED: Final = 8
+_MOST_TRIED: Final = 32
 """Results that are kept."""
 _MOST_MASKED: Final = 500
 """Sockets that are masked for one command."""
@@ -130,6 +131,7 @@ class Sandbox:
         wish: SandboxWish,
         protected: Sequence[str] = (),
         repositories: Sequence[str] = (),
+        shared: Shared | None = None,
     ) -> Confined:
         """Confine a command, if that is wanted and possible.
 
@@ -141,6 +143,7 @@ class Sandbox:
             wish: What the settings say.
             protected: See `confinement_of`.
             repositories: See `confinement_of`.
+            shared: What it shares with other commands; where the system forbids that, it is alone.
         """
         argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
         if wish.mode == "off":
@@ -151,7 +154,7 @@ class Sandbox:
         held = await asyncio.to_thread(build)
         if isinstance(held, NoConfinement):
             return unconfined(argv, env, _without(held.message, refused=refused), refused=refused)
-        confined = await self._held(held, argv, cwd, env, folders, wish)
+        confined = await self._held(held, argv, cwd, env, folders, wish, shared)
         if isinstance(confined, str):
             return unconfined(argv, env, _without(confined, refused=refused), refused=refused)
         return confined
@@ -209,30 +212,34 @@ class Sandbox:
         env: Mapping[str, str],
         folders: Sequence[Path],
         wish: SandboxWish,
+        shared: Shared | None = None,
     ) -> Confined | str:
         """The command as the first backend holds it that can; why none can."""
         problems: list[str] = []
         for backend in BACKENDS.get(self.platform, ()):
             if wish.backends is not None and backend.name.lower() not in wish.backends:
                 continue
-            confinement = await asyncio.to_thread(self._with_tmp, backend, held)
             program = await asyncio.to_thread(_program, backend, env, cwd, folders)
-            if problem := await self._problem(backend, program, confinement, env):
-                problems.append(problem)
-                continue
-            unenforced = await asyncio.to_thread(backend.unenforced, confinement)
-            return Confined(
-                tuple(argv),
-                environment_in(env, confinement),
-                confinement,
-                _told(backend, confinement, unenforced),
-                dict(env),
-                may_leave=wish.mode != "required",
-                backend=backend.name,
-                unenforced=unenforced,
-                begin=partial(self._begin, backend, program, confinement, str(cwd), argv, folders),
-            )
-        return "; ".join(problems) or f"there is no sandbox for {self.platform}"
+            for confinement, network in await self._variants(backend, held, shared):
+                if problem := await self._problem(backend, program, confinement, network, env):
+                    problems.append(problem)
+                    continue
+                unenforced = await asyncio.to_thread(backend.unenforced, confinement)
+                return Confined(
+                    tuple(argv),
+                    environment_in(env, None if backend.has_own_tmp else confinement.tmp),
+                    confinement,
+                    _told(backend, confinement, unenforced),
+                    dict(env),
+                    may_leave=wish.mode != "required",
+                    backend=backend.name,
+                    unenforced=unenforced,
+                    begin=partial(
+                        asyncio.to_thread,
+                        _masked, backend, program, confinement, network, str(cwd), argv, folders,
+                    ),
+                )  # fmt: skip
+        return "; ".join(dict.fromkeys(problems)) or f"there is no sandbox for {self.platform}"
 
     async def close(self) -> None:
         """Give up what is being tried."""
@@ -265,6 +272,20 @@ class Sandbox:
             repositories=repositories,
         )
 
+    async def _variants(
+        self, backend: Backend, held: Confinement, shared: Shared | None
+    ) -> list[tuple[Confinement, Network | None]]:
+        """How a backend may hold a confinement, the best first: with what the commands of the session share, and alone."""
+        alone = (await asyncio.to_thread(self._with_tmp, backend, held), None)
+        if shared is None or not backend.can_share:
+            return [alone]
+        tmp = await shared.tmp(held.in_tmp)
+        if tmp is not None:
+            held = replace(held, tmp=str(tmp))
+        if held.network == "open" or isinstance(network := await shared.network(), SpawnProblem):
+            return [(held, None), alone] if tmp is not None else [alone]
+        return [(replace(held, network="session"), network), (held, None), alone]
+
     def _with_tmp(self, backend: Backend, confinement: Confinement) -> Confinement:
         if backend.has_own_tmp:
             return confinement
@@ -275,35 +296,38 @@ class Sandbox:
                 return confinement
         return replace(confinement, tmp=self._tmp)
 
-    async def _begin(
+    async def _problem(
         self,
         backend: Backend,
         program: str,
         confinement: Confinement,
-        cwd: str,
-        argv: Sequence[str],
-        folders: Sequence[Path],
-    ) -> Confining | SpawnProblem:
-        return await asyncio.to_thread(_masked, backend, program, confinement, cwd, argv, folders)
-
-    async def _problem(
-        self, backend: Backend, program: str, confinement: Confinement, env: Mapping[str, str]
+        network: Network | None,
+        env: Mapping[str, str],
     ) -> str | None:
         """Why a backend cannot hold this confinement; None if it can."""
-        key = (backend.name, program, confinement, env.get("PATH"))
+        key = (backend.name, program, confinement, network, env.get("PATH"))
         tried = self._tried.get(key)
         if tried is None:
             if len(self._tried) >= _MOST_TRIED:  # folders come and go
                 self._tried.pop(next(iter(self._tried)))
-            tried = self._tried[key] = asyncio.ensure_future(self._try(backend, program, confinement, env))
+            tried = self._tried[key] = asyncio.ensure_future(
+                self._try(backend, program, confinement, network, env)
+            )
         return await asyncio.shield(tried)
 
     async def _try(
-        self, backend: Backend, program: str, confinement: Confinement, env: Mapping[str, str]
+        self,
+        backend: Backend,
+        program: str,
+        confinement: Confinement,
+        network: Network | None,
+        env: Mapping[str, str],
     ) -> str | None:
         if problem := await asyncio.to_thread(backend.problem, confinement):
             return problem
-        confining = await asyncio.to_thread(backend.confine, confinement, program, "/", _PROBE)
+        confining = _joining(
+            await asyncio.to_thread(backend.confine, confinement, program, "/", _PROBE), network
+        )
         came = await collect(
             self.supervisor,
             confining.argv,
@@ -345,6 +369,7 @@ def _masked(
     backend: Backend,
     program: str,
     confinement: Confinement,
+    network: Network | None,
     cwd: str,
     argv: Sequence[str],
     folders: Sequence[Path],
@@ -359,7 +384,14 @@ def _masked(
         if len(masked.places) > len(confinement.places) + _MOST_MASKED:
             return SpawnProblem("there are too many sockets in folders visible to it")
         confinement = masked
-    return backend.confine(confinement, program, cwd, argv)
+    return _joining(backend.confine(confinement, program, cwd, argv), network)
+
+
+def _joining(confining: Confining, network: Network | None) -> Confining:
+    """The same, with the network that it joins; a backend says only that it joins one, and that alone would not start."""
+    if network is None or confining.launch is None or confining.launch.network is None:
+        return confining
+    return replace(confining, launch=confining.launch._replace(network=network))
 
 
 def _told(backend: Backend, confinement: Confinement, unenforced: Sequence[str]) -> str:
