@@ -25,6 +25,7 @@ from outrider.ports.clock import Clock
 from outrider.ports.outside import Watched
 from outrider.processes.launcher import Launch, Rules
 from outrider.processes.supervisor_main import (
+    ASK_SECONDS,
     BEAT,
     BEAT_SECONDS,
     COMMAND,
@@ -165,6 +166,7 @@ class Process:
         self.pid = 0
         """Process id of the command itself."""
         self._watcher = 0
+        self._used: asyncio.Future[float] | None = None
         loop = asyncio.get_running_loop()
         channel.setblocking(False)
         self._channel = channel
@@ -204,6 +206,17 @@ class Process:
                 self._channel.send(f"kill {grace_seconds:.3f}\n".encode())
             self.wake()
         await self._await_end(grace_seconds)
+
+    async def seconds_used(self) -> float | None:
+        """Seconds of processor time that it and all it started have used; None if nobody can tell in time."""
+        if self._ended.done():
+            return None
+        answer = self._used = asyncio.get_running_loop().create_future()
+        with suppress(OSError, TimeoutError):
+            self._channel.send(ASK_SECONDS)
+            async with self._clock.timeout(GIVE_UP_SECONDS):
+                return await answer
+        return None
 
     def wake(self) -> None:
         """Have who ends the command go on, if the command has stopped it."""
@@ -290,6 +303,9 @@ class Process:
                 )
             elif word == "watched":
                 self._watcher = int(rest)
+            elif word == "used":
+                if self._used is not None and not self._used.done():
+                    self._used.set_result(float(rest))
             elif not self._started.done():
                 if word == "started":
                     self.pid = int(rest)

@@ -10,7 +10,7 @@ visible tree are all that can be known.
 
 The watcher reads the request from its channel, starts the command, and writes lines: `started PID` or
 `problem TEXT`, then `ended CODE SIGNAL LEFT_BEHIND SURVIVED` when no process of the command is left. The
-server may write `kill GRACE_SECONDS`. When the channel or the supervisor's lifeline closes, the command is
+server may write `kill GRACE_SECONDS`, or `used`, which is answered with the seconds of processor time. When the channel or the supervisor's lifeline closes, the command is
 ended the same way: TERM, a grace, KILL.
 
 It must never import anything but the standard library's small modules (it is on the way of the first
@@ -52,6 +52,8 @@ NETWORK = b"n"
 """With one descriptor, a channel: make a network, and send the descriptors of its namespaces or say what is wrong."""
 WATCH = b"w"
 """With three descriptors: watch the server from now on."""
+ASK_SECONDS = b"used\n"
+"""On the channel of a command: how much processor time it has used."""
 BEAT = b"."
 """The event loop of the server moves."""
 BEAT_SECONDS = 1.0
@@ -158,6 +160,45 @@ def descendants_from_ps(root: int, leader: int) -> list[int]:
 
 descendants: Callable[[int, int], list[int]] = (
     descendants_from_proc if _OWN_CHILDREN.exists() else descendants_from_ps
+)
+
+
+def seconds_from_proc(pids: Sequence[int]) -> float:
+    """Seconds of processor time that processes have used, with those of their children that they have collected."""
+    ticks = 0
+    for pid in pids:
+        with suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_bytes()
+            # Of the process and of its children, in user and in kernel mode: fields 14 to 17, of which the third is first here.
+            ticks += sum(map(int, stat[stat.rindex(b")") + 2 :].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_from_ps(pids: Sequence[int]) -> float:
+    """The same by `ps`, without what ended already: `[[days-]hours:]minutes:seconds` a line."""
+    import subprocess
+
+    named = ",".join(map(str, pids))
+    try:
+        with subprocess.Popen(
+            ["ps", "-o", "time=", "-p", named], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        ) as ps:
+            lines = ps.communicate()[0].decode("ascii", "replace").split()
+    except OSError:
+        return 0.0
+    found = 0.0
+    for line in lines:
+        days, _, clock = line.rpartition("-")
+        seconds = 0.0
+        for part in clock.split(":"):
+            with suppress(ValueError):
+                seconds = seconds * 60 + float(part)
+        found += seconds + (int(days) * 86400 if days.isdigit() else 0)
+    return found
+
+
+seconds_used: Callable[[Sequence[int]], float] = (
+    seconds_from_proc if _OWN_CHILDREN.exists() else seconds_from_ps
 )
 
 
@@ -348,6 +389,11 @@ class Tree:
         """Everything of the command that runs now."""
         return descendants(os.getpid(), self.leader)
 
+    def seconds(self) -> float:
+        """Seconds of processor time that it has used so far, as far as anybody knows."""
+        collected = os.times()
+        return seconds_used(self.living()) + collected.children_user + collected.children_system
+
     def reap(self) -> bool:
         """Collect what ended; True when nothing is left."""
         while True:
@@ -395,12 +441,21 @@ def watch(tree: Tree, channel: socket.socket, lifeline: int, wakeup: int) -> str
                 drain(wakeup)
                 continue
             order = channel.recv(256) if fd == channel.fileno() else b""
+            if order == ASK_SECONDS:
+                tell(channel, f"used {tree.seconds():.3f}")
+                continue
             if not order:
                 poll.unregister(fd)
                 lost = True
-            grace = float(order.split()[-1]) if order else GRACE_SECONDS
+            grace = _grace(order)
             term_at, kill_at = time.monotonic(), min(kill_at, time.monotonic() + grace)
     return None if lost else _report(tree.status, left_behind, survived)
+
+
+def _grace(order: bytes) -> float:
+    """The grace of an order to kill; a question may have come with it, which needs no answer any more."""
+    word, grace = ([b"", b""] + order.split())[-2:]
+    return float(grace) if word == b"kill" else GRACE_SECONDS
 
 
 def _report(status: int | None, left_behind: int, survived: int) -> str:

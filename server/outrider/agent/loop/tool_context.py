@@ -52,15 +52,20 @@ class Commands:
         self.search_path = services.runtime.env.get("PATH", "")
         """Their `PATH`."""
 
-    async def confine(self, argv: Sequence[str], cwd: Path, *, by_git: bool = False) -> Confined:
+    async def confine(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False, network: bool = False
+    ) -> Confined:
         """Put a command into the sandbox, as far as the settings want it and the system can.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path.
             by_git: Whether git may show texts by it, and so must be told which files hold secrets.
+            network: Whether it gets the network, whatever the settings say.
         """
         wish = self._wish()
+        if network:
+            wish = replace(wish, network=True)
         sight = await asyncio.to_thread(self._look) if wish.mode != "off" else None
         env, seen = self._environment(self._runtime.settings().command_environment), ()
         if by_git:
@@ -75,6 +80,10 @@ class Commands:
             repositories=sight.repositories if sight is not None else (),
             shared=self._shared,
         )
+
+    async def still_confines(self, confined: Confined) -> str | None:
+        """Try again whether the sandbox of a command works, and keep that; why it does not, None if it does."""
+        return await self._sandbox.still_holds(confined)
 
     async def confine_to_read(
         self, argv: Sequence[str], cwd: Path, *, by_git: bool = False

@@ -80,9 +80,15 @@ class Confined:
     """Whether there is no sandbox because the settings want none."""
     backend: str = ""
     """What holds it, as a user knows it; empty for nothing."""
+    backend_program: str = ""
+    """The program that holds it, which says so by its name where it cannot; empty for none."""
     unenforced: tuple[str, ...] = ()
     """What of the confinement that cannot hold."""
+    lost: bool = False
+    """Whether there is no sandbox because the one that held commands before does not work any more."""
     begin: Callable[[], Awaitable[Confining | SpawnProblem]] | None = None
+    again: Callable[[], Awaitable[str | None]] | None = None
+    """Tries anew whether it can be held."""
 
     async def start(self) -> Confining | SpawnProblem:
         """What to start now. Asked for each time, as what has to be masked comes and goes."""
@@ -118,6 +124,8 @@ class Sandbox:
     _tried: dict[tuple[object, ...], "asyncio.Task[str | None]"] = field(
         default_factory=dict[tuple[object, ...], "asyncio.Task[str | None]"]
     )
+    _has_held: bool = False
+    """Whether it has held a command that may write."""
     _tmp: str | None = None
     """The folder for temporary files of commands that have no `/tmp` of their own."""
 
@@ -156,7 +164,10 @@ class Sandbox:
             return unconfined(argv, env, _without(held.message, refused=refused), refused=refused)
         confined = await self._held(held, argv, cwd, env, folders, wish, shared)
         if isinstance(confined, str):
-            return unconfined(argv, env, _without(confined, refused=refused), refused=refused)
+            told = f"the sandbox does not work any more: {confined}" if self._has_held else confined
+            without = unconfined(argv, env, _without(told, refused=refused), refused=refused)
+            return replace(without, lost=self._has_held)
+        self._has_held = True
         return confined
 
     async def confine_reading(
@@ -204,6 +215,14 @@ class Sandbox:
         told = f"Sandboxed by {confined.backend}: it can only read the workspace, without the secret files, and runs without network."
         return replace(confined, told=told, may_leave=False)
 
+    async def still_holds(self, confined: Confined) -> str | None:
+        """Try anew whether the sandbox of a command works, after it was seen to fail.
+
+        Returns:
+            Why it does not; None if it does, or if the command has none. The next command is confined by what came of it.
+        """
+        return None if confined.again is None else await confined.again()
+
     async def _held(
         self,
         held: Confinement,
@@ -233,11 +252,13 @@ class Sandbox:
                     dict(env),
                     may_leave=wish.mode != "required",
                     backend=backend.name,
+                    backend_program=Path(backend.program or "").name,
                     unenforced=unenforced,
                     begin=partial(
                         asyncio.to_thread,
                         _masked, backend, program, confinement, network, str(cwd), argv, folders,
                     ),
+                    again=partial(self._problem, backend, program, confinement, network, env, anew=True),
                 )  # fmt: skip
         return "; ".join(dict.fromkeys(problems)) or f"there is no sandbox for {self.platform}"
 
@@ -303,9 +324,13 @@ class Sandbox:
         confinement: Confinement,
         network: Network | None,
         env: Mapping[str, str],
+        *,
+        anew: bool = False,
     ) -> str | None:
         """Why a backend cannot hold this confinement; None if it can."""
         key = (backend.name, program, confinement, network, env.get("PATH"))
+        if anew:  # what broke it holds for the others, too
+            self._tried = {one: tried for one, tried in self._tried.items() if not tried.done()}
         tried = self._tried.get(key)
         if tried is None:
             if len(self._tried) >= _MOST_TRIED:  # folders come and go
