@@ -415,7 +415,8 @@ class Supervisor:
                 if self._closed:
                     return SpawnProblem("the server is closing")
                 with ExitStack() as handed_over:
-                    joined = launch.network.handed(handed_over) if launch and launch.network else []
+                    network: Network | None = launch.network or None if launch else None
+                    joined = network.handed(handed_over) if network else []
                     process = await self._open(stdin, merge_stderr, joined, handed_over)
                 return await process.launch(len(request).to_bytes(HEADER_BYTES, "big") + request) or process
         except TimeoutError:
@@ -455,7 +456,7 @@ class Supervisor:
                 return SpawnProblem(f"the supervisor of commands did not answer for {_START_SECONDS:.0f} s")
             except OSError as error:
                 return SpawnProblem(f"no network could be made: {error.strerror or error}")
-        if len(made) != 2:  # noqa: PLR2004 - a user and a network namespace
+        if len(made) != 2:
             reason = said.decode("utf-8", "replace").removeprefix("problem ").strip()
             return SpawnProblem(f"no network could be made: {reason or 'the supervisor ended'}")
         for fd in made:

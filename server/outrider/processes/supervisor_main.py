@@ -454,7 +454,7 @@ def watch(tree: Tree, channel: socket.socket, lifeline: int, wakeup: int) -> str
 
 def _grace(order: bytes) -> float:
     """The grace of an order to kill; a question may have come with it, which needs no answer any more."""
-    word, grace = ([b"", b""] + order.split())[-2:]
+    word, grace = [b"", b"", *order.split()][-2:]
     return float(grace) if word == b"kill" else GRACE_SECONDS
 
 
@@ -670,9 +670,7 @@ def serve(control: socket.socket) -> None:
             return
 
 
-def fork_watcher(
-    does: "_Does", files: Sequence[int], lifeline: int, closing: Sequence[int]
-) -> int | None:
+def fork_watcher(does: "_Does", files: Sequence[int], lifeline: int, closing: Sequence[int]) -> int | None:
     """Fork a process that does something over the descriptors of a message, such as a watcher; its process id."""
     for fd in files:
         os.set_inheritable(fd, False)

@@ -22,8 +22,9 @@ from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
-from outrider.processes import Jobs, command_environment
-from outrider.processes.sandbox import Confined, SandboxWish, Shared
+from outrider.processes import Jobs, command_environment, shell_argv
+from outrider.processes.sandbox import Confined, Facts, SandboxWish, Shared
+from outrider.processes.sandbox.facts import NOTHING_HELD
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.workspace.documents.saving import Tried, have_saved
 from outrider.workspace.edits.review import Review
@@ -80,6 +81,13 @@ class Commands:
             repositories=sight.repositories if sight is not None else (),
             shared=self._shared,
         )
+
+    async def facts(self) -> Facts:
+        """What a model should know of how commands run in the first workspace folder, by the settings as they are."""
+        cwd = next(iter(self._folders), None)
+        if cwd is None:
+            return NOTHING_HELD
+        return (await self.confine(shell_argv("true"), await asyncio.to_thread(cwd.resolve))).facts
 
     async def still_confines(self, confined: Confined) -> str | None:
         """Try again whether the sandbox of a command works, and keep that; why it does not, None if it does."""

@@ -66,9 +66,7 @@ class Access:
     @property
     def only_reads(self) -> bool:
         """Whether it is a command that only reads, inside the workspace."""
-        return (
-            self.inside and not self.leaves and self.command is not None and self.command.only_reads
-        )
+        return self.inside and not self.leaves and self.command is not None and self.command.only_reads
 
 
 @dataclass(frozen=True, slots=True)

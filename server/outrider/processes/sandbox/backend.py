@@ -36,6 +36,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def holds_protected(self) -> bool:
+        """Whether what is protected in a folder that can be written stays as it is."""
+        ...
+
+    @property
     def can_share(self) -> bool:
         """Whether commands can share a network, and a folder for temporary files."""
         ...

@@ -30,6 +30,7 @@ class Bubblewrap:
     name = "bubblewrap"
     program = "bwrap"
     has_own_tmp = True
+    holds_protected = True
     can_share = True
     shows_sockets = True
 

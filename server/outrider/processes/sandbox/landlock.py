@@ -51,6 +51,7 @@ class Landlock:
     name = "Landlock"
     program = None
     has_own_tmp = False
+    holds_protected = False
     can_share = True
     shows_sockets = False
 

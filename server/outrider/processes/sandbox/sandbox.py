@@ -5,6 +5,7 @@ stay the same.
 """
 
 import asyncio
+import os
 import shutil
 import sys
 import tempfile
@@ -21,12 +22,14 @@ from outrider.processes.sandbox import sockets
 from outrider.processes.sandbox.backend import Backend, Confining
 from outrider.processes.sandbox.bubblewrap import Bubblewrap
 from outrider.processes.sandbox.confinement import (
+    TEMPORARY,
     Confinement,
     NoConfinement,
     confinement_of,
     environment_in,
     programs_in,
 )
+from outrider.processes.sandbox.facts import NOTHING_HELD, Facts
 from outrider.processes.sandbox.landlock import Landlock
 from outrider.processes.sandbox.seatbelt import Seatbelt
 from outrider.processes.sandbox.shared import Shared
@@ -84,6 +87,8 @@ class Confined:
     """The program that holds it, which says so by its name where it cannot; empty for none."""
     unenforced: tuple[str, ...] = ()
     """What of the confinement that cannot hold."""
+    facts: Facts = NOTHING_HELD
+    """What of all this a model should know."""
     lost: bool = False
     """Whether there is no sandbox because the one that held commands before does not work any more."""
     begin: Callable[[], Awaitable[Confining | SpawnProblem]] | None = None
@@ -109,7 +114,8 @@ class Confined:
 
 def unconfined(argv: Sequence[str], env: Mapping[str, str], told: str, *, refused: bool = False) -> Confined:
     """A command without a sandbox."""
-    return Confined(tuple(argv), dict(env), None, told, dict(env), refused)
+    facts = replace(NOTHING_HELD, why_not=told, refuses=refused)
+    return Confined(tuple(argv), dict(env), None, told, dict(env), refused, facts=facts)
 
 
 @dataclass(slots=True)
@@ -254,12 +260,12 @@ class Sandbox:
                     backend=backend.name,
                     backend_program=Path(backend.program or "").name,
                     unenforced=unenforced,
+                    facts=_facts(backend, confinement, network, may_leave=wish.mode != "required"),
                     begin=partial(
-                        asyncio.to_thread,
-                        _masked, backend, program, confinement, network, str(cwd), argv, folders,
+                        self._begin, backend, program, confinement, network, str(cwd), argv, folders
                     ),
                     again=partial(self._problem, backend, program, confinement, network, env, anew=True),
-                )  # fmt: skip
+                )
         return "; ".join(dict.fromkeys(problems)) or f"there is no sandbox for {self.platform}"
 
     async def close(self) -> None:
@@ -316,6 +322,18 @@ class Sandbox:
             except OSError:
                 return confinement
         return replace(confinement, tmp=self._tmp)
+
+    async def _begin(
+        self,
+        backend: Backend,
+        program: str,
+        confinement: Confinement,
+        network: Network | None,
+        cwd: str,
+        argv: Sequence[str],
+        folders: Sequence[Path],
+    ) -> Confining | SpawnProblem:
+        return await asyncio.to_thread(_masked, backend, program, confinement, network, cwd, argv, folders)
 
     async def _problem(
         self,
@@ -417,6 +435,24 @@ def _joining(confining: Confining, network: Network | None) -> Confining:
     if network is None or confining.launch is None or confining.launch.network is None:
         return confining
     return replace(confining, launch=confining.launch._replace(network=network))
+
+
+def _facts(backend: Backend, confinement: Confinement, network: Network | None, *, may_leave: bool) -> Facts:
+    is_open = confinement.network == "open"
+    protected = {place.path for place in confinement.places if place.kind == "protected"}
+    return Facts(
+        backend=backend.name,
+        writable=tuple(path for path in confinement.writable if not _is_within(path, confinement.writable)),
+        network="full" if is_open else "none" if network is None else "loopback",
+        tmp="" if confinement.tmp is None else TEMPORARY[0] if backend.has_own_tmp else confinement.tmp,
+        git_is_read_only=backend.holds_protected and any(path.endswith("/.git") for path in protected),
+        home_is_hidden=confinement.kind_of(os.path.realpath(confinement.home)) == "hidden",
+        may_leave=may_leave,
+    )
+
+
+def _is_within(path: str, folders: Sequence[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
 
 
 def _told(backend: Backend, confinement: Confinement, unenforced: Sequence[str]) -> str:

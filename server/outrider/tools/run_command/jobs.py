@@ -25,8 +25,12 @@ class Wait(Params):
 
     seconds: float = Field(default=60, gt=0, le=600, description="The longest to wait.")
     job: str | None = Field(default=None, description="Wait for the end of this job.")
-    text: str | None = Field(default=None, min_length=1, max_length=1000, description="Or until it prints this.")
-    regex: bool = Field(default=False, description="Whether text is a regular expression (RE2), for one line.")
+    text: str | None = Field(
+        default=None, min_length=1, max_length=1000, description="Or until it prints this."
+    )
+    regex: bool = Field(
+        default=False, description="Whether text is a regular expression (RE2), for one line."
+    )
 
 
 class KillJob(Params):

@@ -26,10 +26,10 @@ _TELL: Final = (
 )
 _AT_END: Final = (
     # Only if the pipe was the last that ran: its function returned.
-    "trap 'status=$?; case $BASH_COMMAND in \"return \"*) ;; *) __codes=;; esac; " + _TELL + "' EXIT; "
+    'trap \'status=$?; case $BASH_COMMAND in "return "*) ;; *) __codes=;; esac; ' + _TELL + "' EXIT; "
 )
 _BY_BASH: Final = (
-    "set -o pipefail; trap 'status=$? __all=(\"${PIPESTATUS[@]}\"); __pipe \"${__all[@]}\"; __code=$?; "
+    'set -o pipefail; trap \'status=$? __all=("${PIPESTATUS[@]}"); __pipe "${__all[@]}"; __code=$?; '
     "[ ${#__all[@]} -gt 1 ] && [ $status = 141 ] && status=$__code; " + _TELL + "exit $status' EXIT; "
 )
 _OWN_RULE: Final = ("PIPESTATUS", "pipefail")

@@ -267,9 +267,8 @@ class _Run:
 
     async def run(self) -> ToolResult:
         """Run it to its end."""
-        context, confined = self._context, self._confined
         await asyncio.to_thread(self._learn)
-        came, unsaved, changed = await self._once(confined)
+        came, unsaved, changed = await self._once(self._confined)
         wrote = await asyncio.to_thread(self._sign_of_writing, came)
         if wrote is not None:
             if await self._may_write(wrote):
