@@ -59,7 +59,7 @@ def section(facts: Facts) -> str:
 
 
 _NETWORK = {
-    "none": "They have no network, and cannot reach each other: a server and what asks it must be in the same command.",
+    "none": "They have no network, and none reaches a server that another one started.",
     "loopback": "They have no network but 127.0.0.1, which the commands and jobs of this session share: a command reaches a "
     "server that runs in the background, and nothing else on this machine.",
     "full": "They have the network.",
