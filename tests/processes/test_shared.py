@@ -192,22 +192,36 @@ async def test_nothing_in_tmp_can_be_put_in_the_place_of_what_is_mounted_there(s
 
 
 @in_both_worlds
-async def test_a_command_that_only_reads_shares_neither(sessions: Sessions, world: str) -> None:
-    await sessions.run("echo kept > $TMPDIR/note", world)
+async def test_a_command_that_only_reads_can_read_the_tmp_and_has_no_network(
+    sessions: Sessions, world: str
+) -> None:
+    await sessions.run("echo kept > $TMPDIR/note; mkdir $TMPDIR/folder", world)
+    writes = "echo x > $TMPDIR/note; echo x > $TMPDIR/new; rm $TMPDIR/note; mv $TMPDIR/folder $TMPDIR/other; touch $TMPDIR/folder/x"
+    sorts = "seq 100000 | sort -S 50K -T $(mktemp -d -p ${TMP:-/var/tmp}) | tail -1"
     reading = await sessions.sandbox.confine_reading(
-        shell_argv("cat $TMPDIR/note /tmp/note; echo x > a; cat /proc/net/dev"),
+        shell_argv(
+            f"cat $TMPDIR/note; {writes}; {sorts}; echo x > a; tail -n +2 /proc/net/route; cat $TMPDIR/note"
+        ),
         cwd=sessions.workspace.resolve(),
-        env={"PATH": PATH, "HOME": str(sessions.home)},
+        env={"PATH": PATH, "HOME": str(sessions.home), "LC_ALL": "C"},
         folders=[sessions.workspace],
         wish=SandboxWish(backends=(world,)),
         hidden=((), ()),
+        shared=sessions.of("one"),
     )
     assert reading is not None
     assert reading.confinement is not None
     assert reading.confinement.network == "none"
     ran = await sessions.begin(reading)
     assert isinstance(ran, CommandResult)
-    assert "kept" not in ran.output
+    lines = ran.output.splitlines()
+    assert (lines[0], lines[-1]) == ("kept", "kept")
+    assert "99999" in lines
+    (folder,) = (sessions.state / "tmp" / "one").iterdir()
+    assert sorted(path.name for path in folder.iterdir() if not path.name.startswith("pytest")) == [
+        "folder",
+        "note",
+    ]
     assert not (sessions.workspace / "a").exists()
 
 

@@ -127,6 +127,7 @@ class Commands:
             hidden=(shut.files, shut.folders),
             seen=seen,
             blank=await asyncio.to_thread(self._kept, "empty", b""),
+            shared=self._shared,
         )
 
     def _environment(self, named: Sequence[str]) -> dict[str, str]:

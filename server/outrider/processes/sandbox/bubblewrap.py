@@ -58,11 +58,12 @@ class Bubblewrap:
         options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
         for name in _OF_KERNEL:
             options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+        shared = confinement.tmp or confinement.read_tmp
         for place in confinement.places:
             if place.kind == "masked":
                 options += ["--ro-bind", confinement.blank, place.path]
-            elif place.path == TEMPORARY[0] and place.kind == "hidden" and confinement.tmp is not None:
-                options += ["--bind", confinement.tmp, place.path]
+            elif place.path == TEMPORARY[0] and place.kind == "hidden" and shared is not None:
+                options += ["--bind", shared, place.path]
                 # What is mounted below can then be moved by no command, which would put something else in its place for the next.
                 within = {f"{place.path}/{name}" for name in confinement.in_tmp}
                 within -= {inner.path for inner in confinement.places}
@@ -76,6 +77,8 @@ class Bubblewrap:
         for place in confinement.places:
             if place.kind == "sealed":
                 options += ["--remount-ro", place.path]
+        if confinement.read_tmp is not None:
+            options += ["--remount-ro", TEMPORARY[0]]
         options += ["--chdir", cwd]
         network = () if confinement.network == "session" else None
         launch = None if calls is None and network is None else Launch(handed=calls, network=network)

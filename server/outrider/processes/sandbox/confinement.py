@@ -125,6 +125,8 @@ class Confinement:
     home: str
     tmp: str | None = None
     """The folder that its temporary files go into; None: a `/tmp` of its own, which is lost with it."""
+    read_tmp: str | None = None
+    """The folder of temporary files of other commands, which it can read."""
     blank: str = "/dev/null"
     """What stands in the place of a masked file, where a backend can put something there."""
 
@@ -357,7 +359,14 @@ def _holds_none(path: str, folders: Sequence[Path]) -> bool:
     return not any(folder.resolve().is_relative_to(path) for folder in folders)
 
 
-def environment_in(env: Mapping[str, str], tmp: str | None) -> dict[str, str]:
-    """The environment of a confined command: temporary files go where they can be written, to `/tmp` if nothing else is said."""
+def environment_in(env: Mapping[str, str], tmp: str | None, read_tmp: str | None) -> dict[str, str]:
+    """The environment of a confined command: its temporary files go where it can write, and it finds those of the commands before.
+
+    Args:
+        env: What it has besides.
+        tmp: The folder for its temporary files; None: its `/tmp`.
+        read_tmp: The folder of those that it can only read, where that is another one.
+    """
     kept = {name: value for name, value in env.items() if name not in {"TMPDIR", "TMP", "TEMP"}}
-    return kept | {"TMPDIR": tmp or TEMPORARY[0]}
+    own = tmp or TEMPORARY[0]
+    return kept | ({"TMPDIR": own} if read_tmp is None else {"TMPDIR": read_tmp, "TMP": own, "TEMP": own})

@@ -125,6 +125,8 @@ def _allowed(confinement: Confinement) -> Iterator[tuple[str, int]]:
             yield from ((path, _READS) for path in _without(place.path, hidden))
     if confinement.tmp is not None:
         yield confinement.tmp, _WRITES
+    if confinement.read_tmp is not None:
+        yield confinement.read_tmp, _READS
     for device in _DEVICES:
         yield device, _READ_FILE | _READ_FOLDER | _WRITE_FILE | _TRUNCATE | _CONTROL_DEVICE
     yield "/dev/fd", _READS

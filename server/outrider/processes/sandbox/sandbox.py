@@ -187,6 +187,7 @@ class Sandbox:
         hidden: tuple[Sequence[str], Sequence[str]],
         seen: Sequence[str] = (),
         blank: str = "/dev/null",
+        shared: Shared | None = None,
     ) -> Confined | None:
         """Confine a command so that it can only read, and does not see what is to be hidden; None where nothing holds it to that.
 
@@ -199,6 +200,7 @@ class Sandbox:
             hidden: Files and folders of the workspace that are to be hidden, by their real paths.
             seen: Files outside of the workspace that it needs.
             blank: See `Confinement.reading`.
+            shared: What other commands share; of that it can read the temporary files.
         """
         if wish.mode == "off":
             return None
@@ -208,9 +210,12 @@ class Sandbox:
         def build() -> Confinement | NoConfinement:
             held = self._confinement(cwd, env, folders, alone, (), ())
             programs = programs_in(env.get("PATH", ""), _home(env), all_of_them=True)
-            return (
-                held if isinstance(held, NoConfinement) else held.reading(*hidden, [*programs, *seen], blank)
-            )
+            if not isinstance(held, NoConfinement):
+                held = held.reading(*hidden, [*programs, *seen], blank)
+            if not isinstance(held, NoConfinement) and shared is not None:
+                place = shared.read_tmp(held.in_tmp)
+                held = replace(held, read_tmp=None if place is None else str(place))
+            return held
 
         held = await asyncio.to_thread(build)
         if isinstance(held, NoConfinement):
@@ -252,7 +257,7 @@ class Sandbox:
                 unenforced = await asyncio.to_thread(backend.unenforced, confinement)
                 return Confined(
                     tuple(argv),
-                    environment_in(env, None if backend.has_own_tmp else confinement.tmp),
+                    _environment(backend, env, confinement),
                     confinement,
                     _told(backend, confinement, unenforced),
                     dict(env),
@@ -435,6 +440,12 @@ def _joining(confining: Confining, network: Network | None) -> Confining:
     if network is None or confining.launch is None or confining.launch.network is None:
         return confining
     return replace(confining, launch=confining.launch._replace(network=network))
+
+
+def _environment(backend: Backend, env: Mapping[str, str], confinement: Confinement) -> dict[str, str]:
+    if backend.has_own_tmp:
+        return environment_in(env, None, None)
+    return environment_in(env, confinement.tmp, confinement.read_tmp)
 
 
 def _facts(backend: Backend, confinement: Confinement, network: Network | None, *, may_leave: bool) -> Facts:

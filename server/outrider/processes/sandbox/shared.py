@@ -34,6 +34,8 @@ class Shared:
         self._folder = folder
         self._lock = asyncio.Lock()
         self._held: int | None = None
+        self._last: Path | None = None
+        self._within: frozenset[str] = frozenset()
         self._network: Network | SpawnProblem | None = None
 
     async def network(self) -> Network | SpawnProblem:
@@ -52,6 +54,14 @@ class Shared:
         """
         async with self._lock:
             return await asyncio.to_thread(self._made, within)
+
+    def read_tmp(self, within: Collection[str]) -> Path | None:
+        """The folder that stood for `/tmp` last, for a command that only reads; None if there is none for it.
+
+        Args:
+            within: See `tmp`.
+        """
+        return self._last if self._within.issuperset(within) else None
 
     async def close(self) -> None:
         """Give it up. No command of the session runs any more."""
@@ -75,9 +85,11 @@ class Shared:
             place.mkdir(mode=0o700, exist_ok=True)
         except OSError:
             return None
+        self._last, self._within = place, frozenset(within)
         return place
 
     def _remove(self) -> None:
+        self._last = None
         if self._held is not None:
             _empty(self._folder)
             os.close(self._held)
