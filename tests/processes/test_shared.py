@@ -14,7 +14,7 @@ import pytest
 from outrider.ports.clock import SystemClock
 from outrider.processes import CommandResult, SpawnProblem, Supervisor, run_command, shell_argv
 from outrider.processes.launcher import Launch
-from outrider.processes.sandbox import Confined, Sandbox, SandboxWish, Shared, section
+from outrider.processes.sandbox import Confined, Hidden, Sandbox, SandboxWish, Shared, section
 from outrider.processes.sandbox.backend import Confining
 from outrider.processes.sandbox.bubblewrap import Bubblewrap
 from sandboxes import in_both_worlds, needs_bubblewrap
@@ -206,7 +206,7 @@ async def test_a_command_that_only_reads_can_read_the_tmp_and_has_no_network(
         env={"PATH": PATH, "HOME": str(sessions.home), "LC_ALL": "C"},
         folders=[sessions.workspace],
         wish=SandboxWish(backends=(world,)),
-        hidden=((), ()),
+        hidden=Hidden((), ()),
         shared=sessions.of("one"),
     )
     assert reading is not None

@@ -23,7 +23,7 @@ from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Jobs, command_environment, shell_argv
-from outrider.processes.sandbox import Confined, Facts, SandboxWish, Shared
+from outrider.processes.sandbox import Confined, Facts, Hidden, SandboxWish, Shared
 from outrider.processes.sandbox.facts import NOTHING_HELD
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.workspace.documents.saving import Tried, have_saved
@@ -124,9 +124,9 @@ class Commands:
             },  # git may not write down what it found out about the files
             folders=self._folders,
             wish=wish,
-            hidden=(shut.files, shut.folders),
-            seen=seen,
-            blank=await asyncio.to_thread(self._kept, "empty", b""),
+            hidden=Hidden(
+                shut.files, shut.folders, seen, await asyncio.to_thread(self._kept, "empty", b"")
+            ),
             shared=self._shared,
         )
 

@@ -1,6 +1,6 @@
 """How a command is confined: what it may write, see and reach, and the ways to have the system hold it to that."""
 
-from outrider.processes.sandbox.confinement import Confinement, Place, confinement_of
+from outrider.processes.sandbox.confinement import Confinement, Hidden, Place, confinement_of
 from outrider.processes.sandbox.facts import Facts, section
 from outrider.processes.sandbox.sandbox import Confined, Sandbox, SandboxWish, unconfined
 from outrider.processes.sandbox.shared import Shared
@@ -10,6 +10,7 @@ __all__ = [
     "Confined",
     "Confinement",
     "Facts",
+    "Hidden",
     "Place",
     "Sandbox",
     "SandboxWish",

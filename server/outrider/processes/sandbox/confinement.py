@@ -116,6 +116,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a command that only reads does not see, by real paths."""
+
+    files: Sequence[str]
+    folders: Sequence[str]
+    seen: Sequence[str] = ()
+    """What it needs all the same, outside of the workspace."""
+    blank: str = "/dev/null"
+    """See `Confinement.reading`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Confinement:
     """All that holds for a command: the rest of the file system can be read, and not be written."""
 

@@ -24,6 +24,7 @@ from outrider.processes.sandbox.bubblewrap import Bubblewrap
 from outrider.processes.sandbox.confinement import (
     TEMPORARY,
     Confinement,
+    Hidden,
     NoConfinement,
     confinement_of,
     environment_in,
@@ -184,9 +185,7 @@ class Sandbox:
         env: Mapping[str, str],
         folders: Sequence[Path],
         wish: SandboxWish,
-        hidden: tuple[Sequence[str], Sequence[str]],
-        seen: Sequence[str] = (),
-        blank: str = "/dev/null",
+        hidden: Hidden,
         shared: Shared | None = None,
     ) -> Confined | None:
         """Confine a command so that it can only read, and does not see what is to be hidden; None where nothing holds it to that.
@@ -197,9 +196,7 @@ class Sandbox:
             env: Its environment.
             folders: The workspace folders.
             wish: What the settings say; what they open beside the workspace stays closed to it.
-            hidden: Files and folders of the workspace that are to be hidden, by their real paths.
-            seen: Files outside of the workspace that it needs.
-            blank: See `Confinement.reading`.
+            hidden: What of the workspace is to be hidden.
             shared: What other commands share; of that it can read the temporary files.
         """
         if wish.mode == "off":
@@ -211,7 +208,9 @@ class Sandbox:
             held = self._confinement(cwd, env, folders, alone, (), ())
             programs = programs_in(env.get("PATH", ""), _home(env), all_of_them=True)
             if not isinstance(held, NoConfinement):
-                held = held.reading(*hidden, [*programs, *seen], blank)
+                held = held.reading(
+                    hidden.files, hidden.folders, [*programs, *hidden.seen], hidden.blank
+                )
             if not isinstance(held, NoConfinement) and shared is not None:
                 place = shared.read_tmp(held.in_tmp)
                 held = replace(held, read_tmp=None if place is None else str(place))
