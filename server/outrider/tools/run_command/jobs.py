@@ -23,7 +23,7 @@ class ReadJob(Params):
 class Wait(Params):
     """Arguments of `wait`."""
 
-    seconds: float = Field(default=60, gt=0, le=600, description="The longest to wait.")
+    seconds: float = Field(default=60, gt=0, le=600, description="The longest to wait; 60 if left out.")
     job: str | None = Field(default=None, description="Wait for the end of this job.")
     text: str | None = Field(
         default=None, min_length=1, max_length=1000, description="Or until it prints this."
