@@ -241,11 +241,11 @@ class Limits(Wire):
     command_seconds: Annotated[float, Field(gt=0)] = 600.0
     """Total time of one command."""
     command_idle_seconds: Annotated[float, Field(gt=0)] = 120.0
-    """How long a command may print nothing."""
+    """How long a command may neither print nor compute, if the call sets no time limit."""
     job_seconds: Annotated[float, Field(gt=0)] = 3600.0
     """Total time of one background job."""
     job_idle_seconds: Annotated[float, Field(gt=0)] = 1800.0
-    """How long a background job may print nothing."""
+    """The same for a background job."""
     output_bytes: Annotated[int, Field(ge=1024)] = 64_000
     """Bytes of a tool's output that the model gets; head and tail are kept."""
 

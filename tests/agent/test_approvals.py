@@ -324,6 +324,7 @@ async def test_promise_6_no_way_to_an_effect_in_a_read_only_turn(mode, effect, b
                     "find_files",
                     "search",
                     "read_job",
+                    "wait",
                     "ask_user",
                     "update_plan",
                 ]

@@ -171,7 +171,7 @@ async def test_the_model_is_told_of_a_job_that_has_ended(begin, workspace):
             "echo a; sleep 1000",
             {"jobIdleSeconds": 0.2},
             "killed_idle",
-            "ended after printing nothing for 0.2 s",
+            "ended after 0.2 s in which it neither printed nor computed",
         ),
     ],
 )

@@ -496,7 +496,7 @@ async def test_where_commands_cannot_be_run_all_else_works(begin, monkeypatch):
     assert (status, results(editor)["fix"][0]) == ("error", "ok")
     assert content.startswith("There is no tool 'run_command'.")
     names = {tool["name"] for tool in (await editor.command("outrider.tools"))["tools"]}
-    assert not {"run_command", "read_job", "kill_job"} & names
+    assert not {"run_command", "read_job", "wait", "kill_job"} & names
     checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
     assert checks["commands"]["status"] == "warn"
     assert "Windows" in checks["commands"]["detail"]
@@ -509,7 +509,7 @@ async def test_the_tools_are_listed(begin):
         "read_file": "read", "list_files": "read", "find_files": "read", "search": "read",
         "edit_file": "edit", "apply_patch": "edit", "insert_lines": "edit", "write_file": "edit",
         "delete_file": "edit", "rename_file": "edit",
-        "run_command": "execute", "read_job": "read", "kill_job": "execute", "ask_user": "ask", "update_plan": "ask",
+        "run_command": "execute", "read_job": "read", "wait": "read", "kill_job": "execute", "ask_user": "ask", "update_plan": "ask",
     }  # fmt: skip
     for tool in tools:
         assert tool["inputSchema"]["type"] == "object"

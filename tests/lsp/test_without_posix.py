@@ -50,7 +50,7 @@ async def test_the_server_works_on_open_documents_and_says_what_it_cannot_do(wor
         assert "There is no tool 'run_command'" in told["run"]["content"]
         assert not (workspace / "made").exists()
         names = {tool["name"] for tool in (await editor.command("outrider.tools"))["tools"]}
-        assert not names & {"run_command", "read_job", "kill_job"}
+        assert not names & {"run_command", "read_job", "wait", "kill_job"}
         checks = {one["name"]: one for one in (await editor.command("outrider.doctor"))["checks"]}
         assert "not supported on Windows" in checks["commands"]["detail"]
 

@@ -11,7 +11,7 @@ from outrider.permissions.policy.rules import RUN
 from outrider.permissions.policy.ruling import ruling_on
 from outrider.ports.clock import SystemClock
 from outrider.processes import CommandResult, Supervisor, run_command, shell_argv
-from outrider.processes.sandbox import Sandbox, SandboxWish
+from outrider.processes.sandbox import Hidden, Sandbox, SandboxWish
 from outrider.tools.run_command.command_line import look_at, with_objects
 from outrider.workspace.paths import folders_of
 from outrider.workspace.watch.hidden_files import HiddenFiles
@@ -105,9 +105,7 @@ class Readers:
             },
             folders=[self.folder],
             wish=SandboxWish("required", backends=(self.world,)),
-            hidden=(shut.files, shut.folders),
-            seen=[str(file)],
-            blank=str(self.state / "empty"),
+            hidden=Hidden(shut.files, shut.folders, [str(file)], str(self.state / "empty")),
         )
         assert confined is not None, f"no read-only sandbox by {self.world}"
         confining = await confined.start()

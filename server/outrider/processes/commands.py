@@ -77,6 +77,10 @@ _ERROR_LIMIT = 65536
 _MOST_BYTES = 16384
 _FEWEST_BYTES = 1024
 """Bytes of output that are passed on at once. What looks for secrets in them holds up everybody else meanwhile: the longer it took, the fewer come next."""
+_BEGIN = 0.125
+"""The part of the idle time after which it is first looked how much a silent command has computed."""
+_COMPUTES = 0.01
+"""The part of the idle time that a command which is at work computes at least: what only waits looks up now and then."""
 _LONG_SECONDS = 0.004
 _SHORT_SECONDS = 0.001
 
@@ -134,7 +138,7 @@ async def run_command(
         clock: Counts its time.
         stdin: What it can read.
         total_seconds: The most it may take; None for no limit.
-        idle_seconds: The longest it may say nothing; None for no limit.
+        idle_seconds: The longest that it and all it started may neither print nor compute; None for no limit.
         output_limit: How many bytes of its output are kept.
         on_output: Called with each piece of the whole output, in order, as text.
         on_start: Called when it runs.
@@ -192,18 +196,27 @@ async def run_command(
 async def _follow(
     process: Process, clock: Clock, idle_seconds: float | None, take: Callable[[bytes], None]
 ) -> bool:
-    """Take the output until the command has ended; False if it was silent for too long."""
+    """Take the output until the command has ended; False if it was silent for too long, and computed nothing meanwhile."""
     size = _FEWEST_BYTES
+    used: float | None = None
+    """What it had computed when its silence had just begun."""
     while True:
+        begins = used is None
+        patience = None if idle_seconds is None else idle_seconds * (_BEGIN if begins else 1 - _BEGIN)
         try:
-            async with clock.timeout(idle_seconds):
+            async with clock.timeout(patience):
                 chunk = await process.read(size)
                 if not chunk:
                     await process.wait()
         except TimeoutError:
-            return False
+            now = await process.seconds_used() or 0.0
+            if used is not None and now - used < _COMPUTES * (idle_seconds or 0):
+                return False
+            used = now
+            continue
         if not chunk:
             return True
+        used = None
         began = clock.monotonic()
         take(chunk)
         took = clock.monotonic() - began

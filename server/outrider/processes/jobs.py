@@ -17,6 +17,9 @@ MOST_RUNNING: Final = 8
 MOST_KEPT: Final = 16
 """Jobs of one session that have ended and can still be read."""
 
+_LONGEST_LINE: Final = 4096
+"""Characters of a line that are kept until it is complete."""
+
 JobEnd = Literal["exited", "killed_timeout", "killed_idle", "lost", "killed"]
 
 
@@ -36,7 +39,8 @@ class JobOrder:
     launch: Launch | None
     """What is done before it is executed."""
     total_seconds: float
-    idle_seconds: float
+    idle_seconds: float | None
+    """How long it may neither print nor compute; None: for as long as it runs."""
     output_limit: int
 
 
@@ -56,6 +60,7 @@ class Job:
         self._whole = Capture(order.output_limit)
         self._unread = Capture(order.output_limit)
         self._started: asyncio.Future[SpawnProblem | None] = asyncio.get_running_loop().create_future()
+        self._listeners: list[Callable[[str], None]] = []
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.is_quiet = False
@@ -86,6 +91,40 @@ class Job:
         with suppress(TimeoutError):
             async with self._clock.timeout(seconds):
                 await self._over.wait()
+
+    async def wait_for(self, is_wanted: Callable[[str], bool], seconds: float) -> bool:
+        """Wait until it prints a wanted line, for `seconds` at most, and no longer than it runs.
+
+        Args:
+            is_wanted: Whether that is one; asked of each line that was not read yet or that comes, of the last one also while it
+                is not complete, and of no more than the end of a long one.
+            seconds: The most that it takes.
+
+        Returns:
+            Whether it came.
+        """
+        found = asyncio.Event()
+        line = ""
+
+        def look(text: str) -> None:
+            nonlocal line
+            *whole, rest = f"{line}{text}".split("\n")
+            line = rest[-_LONGEST_LINE:]
+            if not found.is_set() and any(map(is_wanted, (*whole, line))):
+                found.set()
+
+        look(self._unread.text())
+        self._listeners.append(look)
+        ends = [asyncio.ensure_future(one.wait()) for one in (found, self._over)]
+        try:
+            with suppress(TimeoutError):
+                async with self._clock.timeout(seconds):
+                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._listeners.remove(look)
+            for one in ends:
+                one.cancel()
+        return found.is_set()
 
     async def start(self, supervisor: Supervisor, ended: "Callable[[Job], None]") -> SpawnProblem | None:
         """Start it; `ended` is told when no process of it is left."""
@@ -140,6 +179,8 @@ class Job:
         encoded = text.encode("utf-8", "replace")
         self._whole.feed(encoded)
         self._unread.feed(encoded)
+        for listener in self._listeners:
+            listener(text)
 
 
 class Jobs:

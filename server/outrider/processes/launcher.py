@@ -8,9 +8,11 @@ Numbers and layouts: `linux/landlock.h`, `linux/prctl.h`, `linux/seccomp.h`, `li
 """
 
 import os
+import socket
 import stat
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import ctypes
@@ -29,6 +31,11 @@ _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = "/proc/sys/kernel/cap_last_cap"
 _INSTRUCTION_BYTES = 8
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_GET_FLAGS, _SET_FLAGS, _IS_UP = 0x8913, 0x8914, 1
+"""`SIOCGIFFLAGS`, `SIOCSIFFLAGS` and `IFF_UP`."""
+_INTERFACE = "=16sh14x"
+"""`struct ifreq`: a name, and flags of an interface."""
 
 
 class Rules(NamedTuple):
@@ -55,6 +62,41 @@ class Launch(NamedTuple):
     """The system call filter that it is held to: a BPF program."""
     without_capabilities: bool = False
     """Whether it loses all capabilities, which root has."""
+    network: Any = None
+    """The network of its session, which it joins: a `supervisor.Network`; here the descriptors of its namespaces. None: no other than
+    that of the system."""
+
+
+def make_network() -> tuple[int, int]:
+    """Make a network that has a loopback and leads nowhere, and give the descriptors of its namespaces. Raises OSError.
+
+    This process moves into it, and must have one thread. The network lasts for as long as somebody has the descriptors.
+    """
+    import ctypes
+    import fcntl
+
+    user, group = os.geteuid(), os.getegid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    _checked(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET), "a network of its own")
+    for name, content in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - pathlib is not needed here
+            file.write(content)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        request = struct.pack(_INTERFACE, b"lo", 0)
+        flags = struct.unpack(_INTERFACE, fcntl.ioctl(asked, _GET_FLAGS, request))[1]
+        fcntl.ioctl(asked, _SET_FLAGS, struct.pack(_INTERFACE, b"lo", flags | _IS_UP))
+    opened = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("user", "net")]
+    return opened[0], opened[1]
+
+
+def _join(libc: "ctypes.CDLL", namespaces: Sequence[int]) -> None:
+    user, network = namespaces  # one without the other cannot be entered
+    _checked(libc.setns(user, _CLONE_NEWUSER), "the network of the session")
+    _checked(libc.setns(network, _CLONE_NEWNET), "the network of the session")
 
 
 def prepare(launch: Launch) -> None:
@@ -62,6 +104,8 @@ def prepare(launch: Launch) -> None:
     import ctypes  # the server needs it for this alone
 
     libc = ctypes.CDLL(None, use_errno=True)
+    if launch.network is not None:
+        _join(libc, launch.network)
     if launch.handed is not None:
         _hand(launch.handed)
     rules = None if launch.rules is None else _ruleset(libc, Rules(*launch.rules))

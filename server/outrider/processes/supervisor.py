@@ -25,12 +25,14 @@ from outrider.ports.clock import Clock
 from outrider.ports.outside import Watched
 from outrider.processes.launcher import Launch, Rules
 from outrider.processes.supervisor_main import (
+    ASK_SECONDS,
     BEAT,
     BEAT_SECONDS,
     COMMAND,
     GIVE_UP_SECONDS,
     GRACE_SECONDS,
     HEADER_BYTES,
+    NETWORK,
     STALL_SECONDS,
     WATCH,
 )
@@ -75,6 +77,30 @@ class Exit:
 def can_run_commands(platform: str = sys.platform) -> bool:
     """Whether commands can be run and ended with all they start; not on Windows, which has no such sessions."""
     return platform != "win32"
+
+
+class Network:
+    """A network that has a loopback and leads nowhere, for several commands. It lasts until it is closed, or this process ends."""
+
+    def __init__(self, user: int, network: int) -> None:
+        """Keep it by the descriptors of its namespaces, which are its own from now on."""
+        self._namespaces: tuple[int, ...] = (user, network)
+
+    def handed(self, owner: ExitStack) -> list[int]:
+        """Copies of the descriptors, which `owner` closes. OSError where it is closed."""
+        if not self._namespaces:
+            raise OSError("the network of the session is closed")
+        copies: list[int] = []
+        for fd in self._namespaces:
+            copies.append(os.dup(fd))
+            owner.callback(os.close, copies[-1])
+        return copies
+
+    def close(self) -> None:
+        """Let go of it: it ends with the last command in it."""
+        closed, self._namespaces = self._namespaces, ()
+        for fd in closed:
+            os.close(fd)
 
 
 class _Pipe:
@@ -140,6 +166,7 @@ class Process:
         self.pid = 0
         """Process id of the command itself."""
         self._watcher = 0
+        self._used: asyncio.Future[float] | None = None
         loop = asyncio.get_running_loop()
         channel.setblocking(False)
         self._channel = channel
@@ -179,6 +206,17 @@ class Process:
                 self._channel.send(f"kill {grace_seconds:.3f}\n".encode())
             self.wake()
         await self._await_end(grace_seconds)
+
+    async def seconds_used(self) -> float | None:
+        """Seconds of processor time that it and all it started have used; None if nobody can tell in time."""
+        if self._ended.done():
+            return None
+        answer = self._used = asyncio.get_running_loop().create_future()
+        with suppress(OSError, TimeoutError):
+            self._channel.send(ASK_SECONDS)
+            async with self._clock.timeout(GIVE_UP_SECONDS):
+                return await answer
+        return None
 
     def wake(self) -> None:
         """Have who ends the command go on, if the command has stopped it."""
@@ -265,6 +303,9 @@ class Process:
                 )
             elif word == "watched":
                 self._watcher = int(rest)
+            elif word == "used":
+                if self._used is not None and not self._used.done():
+                    self._used.set_result(float(rest))
             elif not self._started.done():
                 if word == "started":
                     self.pid = int(rest)
@@ -374,7 +415,9 @@ class Supervisor:
                 if self._closed:
                     return SpawnProblem("the server is closing")
                 with ExitStack() as handed_over:
-                    process = await self._open(stdin, merge_stderr, handed_over)
+                    network: Network | None = launch.network or None if launch else None
+                    joined = network.handed(handed_over) if network else []
+                    process = await self._open(stdin, merge_stderr, joined, handed_over)
                 return await process.launch(len(request).to_bytes(HEADER_BYTES, "big") + request) or process
         except TimeoutError:
             return SpawnProblem(f"the supervisor of commands did not answer for {_START_SECONDS:.0f} s")
@@ -396,7 +439,33 @@ class Supervisor:
         for process in self.running:
             process.abandon()
 
-    async def _open(self, stdin: bytes | int | None, merge_stderr: bool, handed_over: ExitStack) -> Process:
+    async def network(self) -> Network | SpawnProblem:
+        """Make a network for several commands (`Launch.network`): with a loopback, and no way out; or why there can be none."""
+        if not sys.platform.startswith("linux"):
+            return SpawnProblem(f"{sys.platform} has no networks for single programs")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with ours:
+            try:
+                with theirs:
+                    await self._send([theirs.fileno()], NETWORK)
+                async with self._clock.timeout(_START_SECONDS):
+                    await _readable(ours)
+                said, made, _, _ = socket.recv_fds(ours, 4096, 2)
+            except TimeoutError:
+                return SpawnProblem(f"the supervisor of commands did not answer for {_START_SECONDS:.0f} s")
+            except OSError as error:
+                return SpawnProblem(f"no network could be made: {error.strerror or error}")
+        if len(made) != 2:
+            reason = said.decode("utf-8", "replace").removeprefix("problem ").strip()
+            return SpawnProblem(f"no network could be made: {reason or 'the supervisor ended'}")
+        for fd in made:
+            os.set_inheritable(fd, False)
+        return Network(made[0], made[1])
+
+    async def _open(
+        self, stdin: bytes | int | None, merge_stderr: bool, joined: Sequence[int], handed_over: ExitStack
+    ) -> Process:
         files = [await _input_file(stdin, handed_over)]
         channel, theirs = socket.socketpair()
         handed_over.callback(theirs.close)
@@ -407,7 +476,7 @@ class Supervisor:
                 handed_over.callback(os.close, writing)
                 pipes.append(reading)
                 files.append(writing)
-            await self._send([theirs.fileno(), *files, files[1]][:4])
+            await self._send([*[theirs.fileno(), *files, files[1]][:4], *joined], COMMAND)
         except BaseException:
             channel.close()
             for reading in pipes:
@@ -420,16 +489,16 @@ class Supervisor:
     def _forget(self, process: Process) -> None:
         del self._processes[process]
 
-    async def _send(self, fds: Sequence[int]) -> None:
+    async def _send(self, fds: Sequence[int], message: bytes) -> None:
         """Give the descriptors to the supervisor; to a new one if the last has died and nobody saw it yet."""
         helper = await self._running_helper()
         _go_on(helper)
         try:
-            socket.send_fds(helper.control, [COMMAND], fds)
+            socket.send_fds(helper.control, [message], fds)
         except (BrokenPipeError, ConnectionResetError):
             self._let_go(helper)
             helper = await self._running_helper()
-            socket.send_fds(helper.control, [COMMAND], fds)
+            socket.send_fds(helper.control, [message], fds)
 
     async def _running_helper(self) -> _Helper:
         starting = self._helper
@@ -471,11 +540,23 @@ class Supervisor:
         collecting.add_done_callback(self._collecting.discard)
 
 
+async def _readable(channel: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(channel, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(channel)
+
+
 def _plain(launch: Launch | None) -> tuple[Any, ...] | None:
     """As `marshal` takes it, which knows no types but those of Python itself."""
     if launch is None:
         return None
-    return tuple(tuple(part) if isinstance(part, Rules) else part for part in launch)
+    # Descriptors travel beside the request.
+    joins = None if launch.network is None else ()
+    return tuple(tuple(part) if isinstance(part, Rules) else part for part in launch._replace(network=joins))
 
 
 def _go_on(helper: _Helper) -> None:

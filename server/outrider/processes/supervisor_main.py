@@ -2,7 +2,7 @@
 
 Run as `python -I -S -E supervisor_main.py` with one end of a Unix socket as standard input. Each byte that
 arrives is a message. `+` carries four file descriptors: a channel to the server, and the command's standard input,
-output and error. `w` carries three, with which the server is watched (`Watch`); each `.` says that its event loop
+output and error; two more are the namespaces that it is to join. `n` has a network made for several commands. `w` carries three, with which the server is watched (`Watch`); each `.` says that its event loop
 moves. For each command the supervisor forks a *watcher*: a process whose whole subtree is that one command. On Linux
 both are subreapers, so a process that double-forks or calls setsid still has them as its ancestor; no mark in
 an environment is needed, which a child could drop. Where there are no subreapers, the process group and the
@@ -10,7 +10,7 @@ visible tree are all that can be known.
 
 The watcher reads the request from its channel, starts the command, and writes lines: `started PID` or
 `problem TEXT`, then `ended CODE SIGNAL LEFT_BEHIND SURVIVED` when no process of the command is left. The
-server may write `kill GRACE_SECONDS`. When the channel or the supervisor's lifeline closes, the command is
+server may write `kill GRACE_SECONDS`, or `used`, which is answered with the seconds of processor time. When the channel or the supervisor's lifeline closes, the command is
 ended the same way: TERM, a grace, KILL.
 
 It must never import anything but the standard library's small modules (it is on the way of the first
@@ -47,9 +47,13 @@ HEADER_BYTES = 8
 """Length of the request that follows, big-endian."""
 
 COMMAND = b"+"
-"""With four descriptors: start a command."""
+"""With four descriptors: start a command. Two more are the namespaces of a network that it joins."""
+NETWORK = b"n"
+"""With one descriptor, a channel: make a network, and send the descriptors of its namespaces or say what is wrong."""
 WATCH = b"w"
 """With three descriptors: watch the server from now on."""
+ASK_SECONDS = b"used\n"
+"""On the channel of a command: how much processor time it has used."""
 BEAT = b"."
 """The event loop of the server moves."""
 BEAT_SECONDS = 1.0
@@ -63,6 +67,8 @@ _MOST_UNREAD = 1 << 20
 """Bytes of unread input that are looked at."""
 _SPLICE_F_NONBLOCK = 2
 _PR_SET_CHILD_SUBREAPER = 36
+_MOST_DESCRIPTORS = 6
+"""Of one message."""
 _FREE_DESCRIPTOR = 10
 """Above those that a command is given."""
 _loaded: list[ModuleType] = []
@@ -157,6 +163,45 @@ descendants: Callable[[int, int], list[int]] = (
 )
 
 
+def seconds_from_proc(pids: Sequence[int]) -> float:
+    """Seconds of processor time that processes have used, with those of their children that they have collected."""
+    ticks = 0
+    for pid in pids:
+        with suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_bytes()
+            # Of the process and of its children, in user and in kernel mode: fields 14 to 17, of which the third is first here.
+            ticks += sum(map(int, stat[stat.rindex(b")") + 2 :].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_from_ps(pids: Sequence[int]) -> float:
+    """The same by `ps`, without what ended already: `[[days-]hours:]minutes:seconds` a line."""
+    import subprocess
+
+    named = ",".join(map(str, pids))
+    try:
+        with subprocess.Popen(
+            ["ps", "-o", "time=", "-p", named], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        ) as ps:
+            lines = ps.communicate()[0].decode("ascii", "replace").split()
+    except OSError:
+        return 0.0
+    found = 0.0
+    for line in lines:
+        days, _, clock = line.rpartition("-")
+        seconds = 0.0
+        for part in clock.split(":"):
+            with suppress(ValueError):
+                seconds = seconds * 60 + float(part)
+        found += seconds + (int(days) * 86400 if days.isdigit() else 0)
+    return found
+
+
+seconds_used: Callable[[Sequence[int]], float] = (
+    seconds_from_proc if _OWN_CHILDREN.exists() else seconds_from_ps
+)
+
+
 def send_all(signals: Sequence[signal.Signals], pids: Collection[int]) -> None:
     """Send each of the signals to each process; those that are gone or not ours are passed over."""
     for pid in pids:
@@ -201,7 +246,12 @@ def receive(channel: socket.socket, size: int) -> bytes | None:
 
 
 def start(request: Request, files: Sequence[int]) -> int | str:
-    """Start the command in a session of its own; its process id, or what is wrong with the request."""
+    """Start the command in a session of its own; its process id, or what is wrong with the request.
+
+    Args:
+        request: What to start.
+        files: Its standard input, output and error, and the namespaces that it joins, if any.
+    """
     try:
         os.chdir(request.cwd)
     except (OSError, ValueError) as error:
@@ -217,7 +267,7 @@ def start(request: Request, files: Sequence[int]) -> int | str:
                 program,
                 request.argv,
                 request.env,
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(files)],
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(files[:3])],
                 setsid=True,
                 setsigmask=(),
                 setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
@@ -277,11 +327,12 @@ def _become(request: Request, files: Sequence[int], report: int) -> None:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.setsid()
-        for target, fd in enumerate(files):
+        for target, fd in enumerate(files[:3]):
             os.dup2(fd, target)
         launcher = _launcher()
         try:
-            launcher.prepare(launcher.Launch(*request.launch or ()))
+            launch = launcher.Launch(*request.launch or ())
+            launcher.prepare(launch if launch.network is None else launch._replace(network=files[3:]))
         except (OSError, AttributeError) as error:  # the interpreter may lack a call, too
             os.write(report, f"it cannot be confined: {_reason(error)}".encode("utf-8", "replace"))
             return
@@ -338,6 +389,11 @@ class Tree:
         """Everything of the command that runs now."""
         return descendants(os.getpid(), self.leader)
 
+    def seconds(self) -> float:
+        """Seconds of processor time that it has used so far, as far as anybody knows."""
+        collected = os.times()
+        return seconds_used(self.living()) + collected.children_user + collected.children_system
+
     def reap(self) -> bool:
         """Collect what ended; True when nothing is left."""
         while True:
@@ -385,12 +441,21 @@ def watch(tree: Tree, channel: socket.socket, lifeline: int, wakeup: int) -> str
                 drain(wakeup)
                 continue
             order = channel.recv(256) if fd == channel.fileno() else b""
+            if order == ASK_SECONDS:
+                tell(channel, f"used {tree.seconds():.3f}")
+                continue
             if not order:
                 poll.unregister(fd)
                 lost = True
-            grace = float(order.split()[-1]) if order else GRACE_SECONDS
+            grace = _grace(order)
             term_at, kill_at = time.monotonic(), min(kill_at, time.monotonic() + grace)
     return None if lost else _report(tree.status, left_behind, survived)
+
+
+def _grace(order: bytes) -> float:
+    """The grace of an order to kill; a question may have come with it, which needs no answer any more."""
+    word, grace = [b"", b"", *order.split()][-2:]
+    return float(grace) if word == b"kill" else GRACE_SECONDS
 
 
 def _report(status: int | None, left_behind: int, survived: int) -> str:
@@ -418,6 +483,17 @@ def run_watcher(channel: socket.socket, files: Sequence[int], lifeline: int) -> 
     report = watch(Tree(started, complete=complete), channel, lifeline, wakeup)
     if report is not None:
         tell(channel, report)
+
+
+def run_maker(channel: socket.socket, _files: Sequence[int], _lifeline: int) -> None:
+    """Make a network, and send the descriptors of its namespaces to the server, which keeps it by them."""
+    try:
+        made = _launcher().make_network()
+    except (OSError, AttributeError) as error:  # the interpreter may lack a call, too
+        tell(channel, f"problem {_reason(error)}")
+        return
+    with suppress(OSError):
+        socket.send_fds(channel, [b"made\n"], made)
 
 
 def tell(channel: socket.socket, line: str) -> None:
@@ -564,7 +640,7 @@ def serve(control: socket.socket) -> None:
             if fd == wakeup:
                 drain(wakeup)
                 continue
-            message, files, _, _ = socket.recv_fds(control, 1, 4)
+            message, files, _, _ = socket.recv_fds(control, 1, _MOST_DESCRIPTORS)
             if message == BEAT:
                 if watch:
                     watch.beat()
@@ -573,7 +649,8 @@ def serve(control: socket.socket) -> None:
                 watch = Watch(files)
                 continue
             if message:
-                pid = fork_watcher(files, lifeline, closing=(control.fileno(), wakeup, held))
+                does = run_maker if message == NETWORK else run_watcher
+                pid = fork_watcher(does, files, lifeline, closing=(control.fileno(), wakeup, held))
                 watchers |= {pid} if pid else set()
                 continue
             watch = None
@@ -593,8 +670,8 @@ def serve(control: socket.socket) -> None:
             return
 
 
-def fork_watcher(files: Sequence[int], lifeline: int, closing: Sequence[int]) -> int | None:
-    """Fork a watcher over the four descriptors of a message; its process id."""
+def fork_watcher(does: "_Does", files: Sequence[int], lifeline: int, closing: Sequence[int]) -> int | None:
+    """Fork a process that does something over the descriptors of a message, such as a watcher; its process id."""
     for fd in files:
         os.set_inheritable(fd, False)
     try:
@@ -604,18 +681,21 @@ def fork_watcher(files: Sequence[int], lifeline: int, closing: Sequence[int]) ->
             tell(channel, f"problem no process can be started: {_reason(error)}")
         pid, files = None, files[1:]
     if pid == 0:
-        _become_watcher(files, lifeline, closing)
+        _become_watcher(does, files, lifeline, closing)
     for fd in files:
         os.close(fd)
     return pid
 
 
-def _become_watcher(files: Sequence[int], lifeline: int, closing: Sequence[int]) -> NoReturn:
+_Does = Callable[[socket.socket, Sequence[int], int], None]
+
+
+def _become_watcher(does: _Does, files: Sequence[int], lifeline: int, closing: Sequence[int]) -> NoReturn:
     status = 1
     try:
         for fd in closing:
             os.close(fd)
-        run_watcher(socket.socket(fileno=files[0]), files[1:], lifeline)
+        does(socket.socket(fileno=files[0]), files[1:], lifeline)
         status = 0
     except BaseException:  # noqa: BLE001 - the copy must end here, whatever happens
         traceback.print_exc()

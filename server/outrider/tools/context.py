@@ -308,14 +308,21 @@ class Commands(Protocol):
         """The `PATH` of commands."""
         ...
 
-    async def confine(self, argv: Sequence[str], cwd: Path, *, by_git: bool = False) -> Confined:
+    async def confine(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False, network: bool = False
+    ) -> Confined:
         """Put a command into the sandbox, as far as that is wanted and possible, with the environment of commands.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path.
             by_git: Whether git may show texts by it, and so must be told which files hold secrets.
+            network: Whether it gets the network, whatever the settings say.
         """
+        ...
+
+    async def still_confines(self, confined: Confined) -> str | None:
+        """Try again whether the sandbox of a command works, and keep that; why it does not, None if it does."""
         ...
 
     async def confine_to_read(
@@ -381,6 +388,8 @@ class JobContext:
     workspace: View
     jobs: StartedJobs
     """The session's."""
+    clock: Clock
+    """Times what waits for the outside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,7 +401,5 @@ class ToolContext(EditContext, AskContext, ClientContext, JobContext):
     rules: Rules
     commands: Commands
     jobs: Jobs
-    clock: Clock
-    """Times what waits for the outside."""
     label: str
     """What the editor's undo list calls the changes of this turn."""

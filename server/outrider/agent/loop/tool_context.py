@@ -22,8 +22,9 @@ from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
-from outrider.processes import Jobs, command_environment
-from outrider.processes.sandbox import Confined, SandboxWish
+from outrider.processes import Jobs, command_environment, shell_argv
+from outrider.processes.sandbox import Confined, Facts, Hidden, SandboxWish, Shared
+from outrider.processes.sandbox.facts import NOTHING_HELD
 from outrider.tools.context import Action, Approval, ToolContext
 from outrider.workspace.documents.saving import Tried, have_saved
 from outrider.workspace.edits.review import Review
@@ -36,24 +37,36 @@ from outrider_protocol.settings import Effect, PermissionMode
 class Commands:
     """Commands in the workspace of a server."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, shared: Shared | None = None) -> None:
+        """See to the commands of a session, or of none.
+
+        Args:
+            services: The services of the server.
+            shared: What the commands of the session share; None where they share nothing.
+        """
         self._runtime = services.runtime
         self._workspace = services.workspace
         self._sandbox = services.policy.sandbox
+        self._shared = shared
         self.supervisor = services.runtime.supervisor
         """Where they are started."""
         self.search_path = services.runtime.env.get("PATH", "")
         """Their `PATH`."""
 
-    async def confine(self, argv: Sequence[str], cwd: Path, *, by_git: bool = False) -> Confined:
+    async def confine(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False, network: bool = False
+    ) -> Confined:
         """Put a command into the sandbox, as far as the settings want it and the system can.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path.
             by_git: Whether git may show texts by it, and so must be told which files hold secrets.
+            network: Whether it gets the network, whatever the settings say.
         """
         wish = self._wish()
+        if network:
+            wish = replace(wish, network=True)
         sight = await asyncio.to_thread(self._look) if wish.mode != "off" else None
         env, seen = self._environment(self._runtime.settings().command_environment), ()
         if by_git:
@@ -66,7 +79,19 @@ class Commands:
             wish=replace(wish, readable=(*wish.readable, *seen)),
             protected=sight.protected if sight is not None else (),
             repositories=sight.repositories if sight is not None else (),
+            shared=self._shared,
         )
+
+    async def facts(self) -> Facts:
+        """What a model should know of how commands run in the first workspace folder, by the settings as they are."""
+        cwd = next(iter(self._folders), None)
+        if cwd is None:
+            return NOTHING_HELD
+        return (await self.confine(shell_argv("true"), await asyncio.to_thread(cwd.resolve))).facts
+
+    async def still_confines(self, confined: Confined) -> str | None:
+        """Try again whether the sandbox of a command works, and keep that; why it does not, None if it does."""
+        return await self._sandbox.still_holds(confined)
 
     async def confine_to_read(
         self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
@@ -99,9 +124,8 @@ class Commands:
             },  # git may not write down what it found out about the files
             folders=self._folders,
             wish=wish,
-            hidden=(shut.files, shut.folders),
-            seen=seen,
-            blank=await asyncio.to_thread(self._kept, "empty", b""),
+            hidden=Hidden(shut.files, shut.folders, seen, await asyncio.to_thread(self._kept, "empty", b"")),
+            shared=self._shared,
         )
 
     def _environment(self, named: Sequence[str]) -> dict[str, str]:
@@ -424,6 +448,7 @@ class TurnContext(ToolContext):
         inbox: Inbox,
         touched: dict[str, int],
         jobs: Jobs,
+        shared: Shared,
         budget: Budget,
         *,
         turn_id: str | None,
@@ -438,6 +463,7 @@ class TurnContext(ToolContext):
             inbox: The session's open items.
             touched: The session's own changes of buffers: URI → how often it had been saved at that time.
             jobs: The session's background jobs.
+            shared: What its commands share.
             budget: Has the limits; its watch stops while somebody is waited for.
             turn_id: The turn, None for an undo.
             label: What the editor's undo list calls its changes.
@@ -461,7 +487,7 @@ class TurnContext(ToolContext):
             client=Client(record, log, inbox, budget),
             jobs=jobs,
             rules=Rules(services, record, log, mode),
-            commands=Commands(services),
+            commands=Commands(services, shared),
             clock=runtime.deadlines,
             label=label,
         )

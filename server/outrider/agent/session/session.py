@@ -28,6 +28,7 @@ from outrider.permissions.policy.rules import Rule
 from outrider.ports.model import Message, Model, content_hash
 from outrider.ports.text import visible
 from outrider.processes import Job, Jobs
+from outrider.processes.sandbox import Shared
 from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
 from outrider.tools.run_command.jobs import how_it_ended
@@ -128,6 +129,9 @@ class Session:
         self._waiters: list[asyncio.Future[None]] = []
         self._titling = Titling(services, record, self._watch)
         self.jobs = Jobs(services.runtime.supervisor, services.runtime.deadlines, self._job_ended)
+        self._shared = Shared(
+            services.runtime.supervisor, services.runtime.state_dir / "sandbox" / "tmp" / self.id
+        )
         self.inbox = Inbox(
             record,
             services.runtime.editor,
@@ -246,6 +250,7 @@ class Session:
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
         await self._titling.end()
         await self.jobs.end()
+        await self._shared.close()
         for job in list(self._record.state.jobs.values()):
             self._record.append(job.ended("closed"))
         for task in self._tasks:
@@ -263,6 +268,7 @@ class Session:
         if self._turn is not None:
             self._turn.suspended = True
         await self.jobs.end()
+        await self._shared.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -563,7 +569,7 @@ class Session:
     ) -> TurnContext:
         """What a turn sees, and what belongs to none."""
         budget = budget or Budget(self._runtime.settings().limits, self._runtime.clock)
-        session = (self._services, self._record, self.inbox, self._touched, self.jobs)
+        session = (self._services, self._record, self.inbox, self._touched, self.jobs, self._shared)
         return TurnContext.of(*session, budget, turn_id=turn_id, label=label, mode=mode)
 
     async def _save_rules(self, item: Open, scope: Scope) -> None:

@@ -24,7 +24,7 @@ from outrider.permissions.policy.protected_files import Guarded
 from outrider.permissions.policy.rules import RUN, Rule
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor, command_environment, shell_argv
-from outrider.processes.sandbox import Sandbox, SandboxWish
+from outrider.processes.sandbox import Hidden, Sandbox, SandboxWish
 from outrider.settings import from_layers, read_user_file
 from outrider.tools.all import own_tools
 from outrider.tools.run_command.command_line import look_at, with_objects
@@ -89,7 +89,7 @@ async def _looked_at(command: str, workspace: Path, sandbox: SandboxWish) -> Com
             env=command_environment(env),
             folders=[workspace],
             wish=sandbox,
-            hidden=(hidden.files, hidden.folders),
+            hidden=Hidden(hidden.files, hidden.folders),
         )
         return looked if reading is None else looked.in_sandbox()
     finally:

@@ -35,6 +35,8 @@ class NoSandbox:
     """Why, in one sentence."""
     chosen: bool
     """Whether the user turned it off; else there is none here."""
+    lost: bool = False
+    """Whether commands ran in one before, and it works no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class Access:
     """What it writes that the user wants to see before, in words: a secret that they gave, in a place of the model's choice."""
     no_sandbox: NoSandbox | None = None
     """Of a command: that it would run without a sandbox; None where it is confined."""
+    leaves: str = ""
+    """What of its sandbox a command is to leave, because the model asks for it, in words; empty where it does not."""
 
     @property
     def only_reads(self) -> bool:
         """Whether it is a command that only reads, inside the workspace."""
-        return self.inside and self.command is not None and self.command.only_reads
+        return self.inside and not self.leaves and self.command is not None and self.command.only_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ def decide(
         return Judgement("ask", ruling.reason, "rule", ruling.ids, guard.reason if guard else "")
     if guard is None and access.command is not None and access.command.shut is not None:
         guard = Guard("shut", access.command.shut)
+    if access.leaves:
+        return Judgement("ask", access.leaves, warning=guard.reason if guard else "")
     if guard is not None and not _is_settled(guard, access, mode, grants, ruling):
         return Judgement("ask", guard.reason, warning=guard.reason)
     return _by_rules_and_mode(access, mode, grants, ruling)
@@ -124,6 +130,9 @@ def _by_rules_and_mode(
     """Judge an access that nothing forbids, and for which no explicit yes is wanted whatever the mode is."""
     if access.ends_own:
         return Judgement("allow", ENDS_OWN)
+    if access.no_sandbox is not None and access.no_sandbox.lost and UNSANDBOXED not in grants:
+        # What was allowed so far was allowed in it.
+        return Judgement("ask", "the sandbox does not work any more", leaves_sandbox=True)
     if access.grant is not None and access.grant in grants:
         return Judgement("allow", "allowed for this session", by="rule")
     is_named = ruling is not None and ruling.names_files

@@ -36,6 +36,16 @@ class Backend(Protocol):
         ...
 
     @property
+    def holds_protected(self) -> bool:
+        """Whether what is protected in a folder that can be written stays as it is."""
+        ...
+
+    @property
+    def can_share(self) -> bool:
+        """Whether commands can share a network, and a folder for temporary files."""
+        ...
+
+    @property
     def shows_sockets(self) -> bool:
         """Whether commands could connect to sockets that they see."""
         ...

@@ -1,6 +1,6 @@
 """Linux with bubblewrap (bwrap(1)): mounts and namespaces, and a system call filter for what they leave open.
 
-User, process, network, IPC and host name namespaces of its own, no capabilities, a private `/dev` and `/proc`. Without
+User, process, network (or that of the session), IPC and host name namespaces of its own, no capabilities, a private `/dev` and `/proc`. Without
 these two, `/dev/null` is denied and processes of the host are seen; without the user namespace and the dropped
 capabilities, root could mount its way out.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 from outrider.processes.launcher import HANDED_DESCRIPTOR, Launch
 from outrider.processes.sandbox.backend import Confining
-from outrider.processes.sandbox.confinement import Confinement, Kind
+from outrider.processes.sandbox.confinement import TEMPORARY, Confinement, Kind
 from outrider.processes.sandbox.seccomp import program as system_call_filter
 
 _NAMESPACES: Final = (
@@ -30,6 +30,8 @@ class Bubblewrap:
     name = "bubblewrap"
     program = "bwrap"
     has_own_tmp = True
+    holds_protected = True
+    can_share = True
     shows_sockets = True
 
     def problem(self, confinement: Confinement) -> str | None:
@@ -50,15 +52,22 @@ class Bubblewrap:
     def confine(self, confinement: Confinement, program: str, cwd: str, argv: Sequence[str]) -> Confining:
         """A command line of bwrap."""
         calls = system_call_filter("families")
-        options = [*_NAMESPACES, *(() if confinement.network == "open" else ("--unshare-net",))]
+        options = [*_NAMESPACES, *(("--unshare-net",) if confinement.network == "none" else ())]
         if calls is not None:
             options += ["--seccomp", str(HANDED_DESCRIPTOR)]
         options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
         for name in _OF_KERNEL:
             options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+        shared = confinement.tmp or confinement.read_tmp
         for place in confinement.places:
             if place.kind == "masked":
                 options += ["--ro-bind", confinement.blank, place.path]
+            elif place.path == TEMPORARY[0] and place.kind == "hidden" and shared is not None:
+                options += ["--bind", shared, place.path]
+                # What is mounted below can then be moved by no command, which would put something else in its place for the next.
+                within = {f"{place.path}/{name}" for name in confinement.in_tmp}
+                within -= {inner.path for inner in confinement.places}
+                options += [word for path in sorted(within) for word in ("--tmpfs", path)]
             elif place.kind in {"hidden", "sealed"}:
                 options += ["--tmpfs", place.path]
             else:
@@ -68,6 +77,9 @@ class Bubblewrap:
         for place in confinement.places:
             if place.kind == "sealed":
                 options += ["--remount-ro", place.path]
+        if confinement.read_tmp is not None:
+            options += ["--remount-ro", TEMPORARY[0]]
         options += ["--chdir", cwd]
-        launch = None if calls is None else Launch(handed=calls)
+        network = () if confinement.network == "session" else None
+        launch = None if calls is None and network is None else Launch(handed=calls, network=network)
         return Confining((program, *options, "--", *argv), launch)

@@ -53,8 +53,9 @@ def _said_in(path: Path) -> str:
 Kind = Literal["hidden", "sealed", "masked", "readable", "writable", "protected"]
 """Empty and private; empty, where nothing can be put; a file that is not there for it; to read; to write; to read, although it
 lies in what can be written."""
-Network = Literal["none", "open"]
-"""No network but a loopback of the command's own; that of the system."""
+Network = Literal["none", "session", "open"]
+"""No network but a loopback of the command's own; no network but a loopback that the commands of the session share; that of the
+system."""
 
 PROTECTED: Final = (".git", ".outrider")
 """What decides about the next commands, in each workspace folder: hooks, settings, rules."""
@@ -115,6 +116,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a command that only reads does not see, by real paths."""
+
+    files: Sequence[str]
+    folders: Sequence[str]
+    seen: Sequence[str] = ()
+    """What it needs all the same, outside of the workspace."""
+    blank: str = "/dev/null"
+    """See `Confinement.reading`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Confinement:
     """All that holds for a command: the rest of the file system can be read, and not be written."""
 
@@ -123,7 +136,9 @@ class Confinement:
     network: Network
     home: str
     tmp: str | None = None
-    """The folder for its temporary files, where it cannot have a `/tmp` of its own."""
+    """The folder that its temporary files go into; None: a `/tmp` of its own, which is lost with it."""
+    read_tmp: str | None = None
+    """The folder of temporary files of other commands, which it can read."""
     blank: str = "/dev/null"
     """What stands in the place of a masked file, where a backend can put something there."""
 
@@ -158,6 +173,13 @@ class Confinement:
         """The same with further files that are not there for the command, as far as it could see them."""
         masks = tuple(Place(path, "masked") for path in paths if self.kind_of(path) in _SEEN)
         return replace(self, places=(*self.places, *masks)) if masks else self
+
+    @property
+    def in_tmp(self) -> tuple[str, ...]:
+        """The names in `/tmp` at which, or below which, something of it lies."""
+        above = f"{TEMPORARY[0]}/"
+        below = {place.path.removeprefix(above) for place in self.places if place.path.startswith(above)}
+        return tuple(sorted({path.partition("/")[0] for path in below}))
 
     @property
     def is_reading(self) -> bool:
@@ -349,7 +371,14 @@ def _holds_none(path: str, folders: Sequence[Path]) -> bool:
     return not any(folder.resolve().is_relative_to(path) for folder in folders)
 
 
-def environment_in(env: Mapping[str, str], confinement: Confinement) -> dict[str, str]:
-    """The environment of a confined command: temporary files go where they can be written."""
+def environment_in(env: Mapping[str, str], tmp: str | None, read_tmp: str | None) -> dict[str, str]:
+    """The environment of a confined command: its temporary files go where it can write, and it finds those of the commands before.
+
+    Args:
+        env: What it has besides.
+        tmp: The folder for its temporary files; None: its `/tmp`.
+        read_tmp: The folder of those that it can only read, where that is another one.
+    """
     kept = {name: value for name, value in env.items() if name not in {"TMPDIR", "TMP", "TEMP"}}
-    return kept | {"TMPDIR": confinement.tmp or TEMPORARY[0]}
+    own = tmp or TEMPORARY[0]
+    return kept | ({"TMPDIR": own} if read_tmp is None else {"TMPDIR": read_tmp, "TMP": own, "TEMP": own})

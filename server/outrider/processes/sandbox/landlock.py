@@ -51,6 +51,8 @@ class Landlock:
     name = "Landlock"
     program = None
     has_own_tmp = False
+    holds_protected = False
+    can_share = True
     shows_sockets = False
 
     def problem(self, confinement: Confinement) -> str | None:
@@ -87,7 +89,7 @@ class Landlock:
     def confine(self, confinement: Confinement, program: str, cwd: str, argv: Sequence[str]) -> Confining:
         """The command itself, and what is done to it before."""
         abi = landlock_abi()
-        is_open = confinement.network == "open"
+        is_open = confinement.network != "none"  # that of the session leads nowhere by itself
         rules = Rules(
             files=_ALL_FILES | (_CONTROL_DEVICE if abi >= _DEVICE_ABI else 0),
             network=_TCP if abi >= _NETWORK_ABI and not is_open else 0,
@@ -96,8 +98,15 @@ class Landlock:
         )
         sockets = "network" if is_open else "none"
         calls = system_call_filter(sockets, changes_files=not confinement.is_reading)
+        joins = confinement.network == "session"  # who joins a network has all capabilities in it
         return Confining(
-            tuple(argv), Launch(rules=rules, filter=calls, without_capabilities=os.geteuid() == 0)
+            tuple(argv),
+            Launch(
+                rules=rules,
+                filter=calls,
+                without_capabilities=joins or os.geteuid() == 0,
+                network=() if joins else None,
+            ),
         )
 
 
@@ -116,6 +125,8 @@ def _allowed(confinement: Confinement) -> Iterator[tuple[str, int]]:
             yield from ((path, _READS) for path in _without(place.path, hidden))
     if confinement.tmp is not None:
         yield confinement.tmp, _WRITES
+    if confinement.read_tmp is not None:
+        yield confinement.read_tmp, _READS
     for device in _DEVICES:
         yield device, _READ_FILE | _READ_FOLDER | _WRITE_FILE | _TRUNCATE | _CONTROL_DEVICE
     yield "/dev/fd", _READS

@@ -5,6 +5,7 @@ stay the same.
 """
 
 import asyncio
+import os
 import shutil
 import sys
 import tempfile
@@ -21,15 +22,19 @@ from outrider.processes.sandbox import sockets
 from outrider.processes.sandbox.backend import Backend, Confining
 from outrider.processes.sandbox.bubblewrap import Bubblewrap
 from outrider.processes.sandbox.confinement import (
+    TEMPORARY,
     Confinement,
+    Hidden,
     NoConfinement,
     confinement_of,
     environment_in,
     programs_in,
 )
+from outrider.processes.sandbox.facts import NOTHING_HELD, Facts
 from outrider.processes.sandbox.landlock import Landlock
 from outrider.processes.sandbox.seatbelt import Seatbelt
-from outrider.processes.supervisor import SpawnProblem, Supervisor
+from outrider.processes.sandbox.shared import Shared
+from outrider.processes.supervisor import Network, SpawnProblem, Supervisor
 
 PROBE_SECONDS: Final = 5.0
 _PROBE: Final = ("/bin/sh", "-c", "true > /dev/null")
@@ -40,7 +45,7 @@ BACKENDS: Final[Mapping[str, Sequence[Backend]]] = {
 """For each system what is tried, the best first."""
 _LONGEST: Final = 200
 """Characters of what the tried command printed."""
-_MOST_TRIED: Final = 8
+_MOST_TRIED: Final = 32
 """Results that are kept."""
 _MOST_MASKED: Final = 500
 """Sockets that are masked for one command."""
@@ -79,9 +84,17 @@ class Confined:
     """Whether there is no sandbox because the settings want none."""
     backend: str = ""
     """What holds it, as a user knows it; empty for nothing."""
+    backend_program: str = ""
+    """The program that holds it, which says so by its name where it cannot; empty for none."""
     unenforced: tuple[str, ...] = ()
     """What of the confinement that cannot hold."""
+    facts: Facts = NOTHING_HELD
+    """What of all this a model should know."""
+    lost: bool = False
+    """Whether there is no sandbox because the one that held commands before does not work any more."""
     begin: Callable[[], Awaitable[Confining | SpawnProblem]] | None = None
+    again: Callable[[], Awaitable[str | None]] | None = None
+    """Tries anew whether it can be held."""
 
     async def start(self) -> Confining | SpawnProblem:
         """What to start now. Asked for each time, as what has to be masked comes and goes."""
@@ -102,7 +115,8 @@ class Confined:
 
 def unconfined(argv: Sequence[str], env: Mapping[str, str], told: str, *, refused: bool = False) -> Confined:
     """A command without a sandbox."""
-    return Confined(tuple(argv), dict(env), None, told, dict(env), refused)
+    facts = replace(NOTHING_HELD, why_not=told, refuses=refused)
+    return Confined(tuple(argv), dict(env), None, told, dict(env), refused, facts=facts)
 
 
 @dataclass(slots=True)
@@ -117,6 +131,8 @@ class Sandbox:
     _tried: dict[tuple[object, ...], "asyncio.Task[str | None]"] = field(
         default_factory=dict[tuple[object, ...], "asyncio.Task[str | None]"]
     )
+    _has_held: bool = False
+    """Whether it has held a command that may write."""
     _tmp: str | None = None
     """The folder for temporary files of commands that have no `/tmp` of their own."""
 
@@ -130,6 +146,7 @@ class Sandbox:
         wish: SandboxWish,
         protected: Sequence[str] = (),
         repositories: Sequence[str] = (),
+        shared: Shared | None = None,
     ) -> Confined:
         """Confine a command, if that is wanted and possible.
 
@@ -141,6 +158,7 @@ class Sandbox:
             wish: What the settings say.
             protected: See `confinement_of`.
             repositories: See `confinement_of`.
+            shared: What it shares with other commands; where the system forbids that, it is alone.
         """
         argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
         if wish.mode == "off":
@@ -151,9 +169,12 @@ class Sandbox:
         held = await asyncio.to_thread(build)
         if isinstance(held, NoConfinement):
             return unconfined(argv, env, _without(held.message, refused=refused), refused=refused)
-        confined = await self._held(held, argv, cwd, env, folders, wish)
+        confined = await self._held(held, argv, cwd, env, folders, wish, shared)
         if isinstance(confined, str):
-            return unconfined(argv, env, _without(confined, refused=refused), refused=refused)
+            told = f"the sandbox does not work any more: {confined}" if self._has_held else confined
+            without = unconfined(argv, env, _without(told, refused=refused), refused=refused)
+            return replace(without, lost=self._has_held)
+        self._has_held = True
         return confined
 
     async def confine_reading(
@@ -164,9 +185,8 @@ class Sandbox:
         env: Mapping[str, str],
         folders: Sequence[Path],
         wish: SandboxWish,
-        hidden: tuple[Sequence[str], Sequence[str]],
-        seen: Sequence[str] = (),
-        blank: str = "/dev/null",
+        hidden: Hidden,
+        shared: Shared | None = None,
     ) -> Confined | None:
         """Confine a command so that it can only read, and does not see what is to be hidden; None where nothing holds it to that.
 
@@ -176,9 +196,8 @@ class Sandbox:
             env: Its environment.
             folders: The workspace folders.
             wish: What the settings say; what they open beside the workspace stays closed to it.
-            hidden: Files and folders of the workspace that are to be hidden, by their real paths.
-            seen: Files outside of the workspace that it needs.
-            blank: See `Confinement.reading`.
+            hidden: What of the workspace is to be hidden.
+            shared: What other commands share; of that it can read the temporary files.
         """
         if wish.mode == "off":
             return None
@@ -188,9 +207,12 @@ class Sandbox:
         def build() -> Confinement | NoConfinement:
             held = self._confinement(cwd, env, folders, alone, (), ())
             programs = programs_in(env.get("PATH", ""), _home(env), all_of_them=True)
-            return (
-                held if isinstance(held, NoConfinement) else held.reading(*hidden, [*programs, *seen], blank)
-            )
+            if not isinstance(held, NoConfinement):
+                held = held.reading(hidden.files, hidden.folders, [*programs, *hidden.seen], hidden.blank)
+            if not isinstance(held, NoConfinement) and shared is not None:
+                place = shared.read_tmp(held.in_tmp)
+                held = replace(held, read_tmp=None if place is None else str(place))
+            return held
 
         held = await asyncio.to_thread(build)
         if isinstance(held, NoConfinement):
@@ -201,6 +223,14 @@ class Sandbox:
         told = f"Sandboxed by {confined.backend}: it can only read the workspace, without the secret files, and runs without network."
         return replace(confined, told=told, may_leave=False)
 
+    async def still_holds(self, confined: Confined) -> str | None:
+        """Try anew whether the sandbox of a command works, after it was seen to fail.
+
+        Returns:
+            Why it does not; None if it does, or if the command has none. The next command is confined by what came of it.
+        """
+        return None if confined.again is None else await confined.again()
+
     async def _held(
         self,
         held: Confinement,
@@ -209,30 +239,36 @@ class Sandbox:
         env: Mapping[str, str],
         folders: Sequence[Path],
         wish: SandboxWish,
+        shared: Shared | None = None,
     ) -> Confined | str:
         """The command as the first backend holds it that can; why none can."""
         problems: list[str] = []
         for backend in BACKENDS.get(self.platform, ()):
             if wish.backends is not None and backend.name.lower() not in wish.backends:
                 continue
-            confinement = await asyncio.to_thread(self._with_tmp, backend, held)
             program = await asyncio.to_thread(_program, backend, env, cwd, folders)
-            if problem := await self._problem(backend, program, confinement, env):
-                problems.append(problem)
-                continue
-            unenforced = await asyncio.to_thread(backend.unenforced, confinement)
-            return Confined(
-                tuple(argv),
-                environment_in(env, confinement),
-                confinement,
-                _told(backend, confinement, unenforced),
-                dict(env),
-                may_leave=wish.mode != "required",
-                backend=backend.name,
-                unenforced=unenforced,
-                begin=partial(self._begin, backend, program, confinement, str(cwd), argv, folders),
-            )
-        return "; ".join(problems) or f"there is no sandbox for {self.platform}"
+            for confinement, network in await self._variants(backend, held, shared):
+                if problem := await self._problem(backend, program, confinement, network, env):
+                    problems.append(problem)
+                    continue
+                unenforced = await asyncio.to_thread(backend.unenforced, confinement)
+                return Confined(
+                    tuple(argv),
+                    _environment(backend, env, confinement),
+                    confinement,
+                    _told(backend, confinement, unenforced),
+                    dict(env),
+                    may_leave=wish.mode != "required",
+                    backend=backend.name,
+                    backend_program=Path(backend.program or "").name,
+                    unenforced=unenforced,
+                    facts=_facts(backend, confinement, network, may_leave=wish.mode != "required"),
+                    begin=partial(
+                        self._begin, backend, program, confinement, network, str(cwd), argv, folders
+                    ),
+                    again=partial(self._problem, backend, program, confinement, network, env, anew=True),
+                )
+        return "; ".join(dict.fromkeys(problems)) or f"there is no sandbox for {self.platform}"
 
     async def close(self) -> None:
         """Give up what is being tried."""
@@ -265,6 +301,20 @@ class Sandbox:
             repositories=repositories,
         )
 
+    async def _variants(
+        self, backend: Backend, held: Confinement, shared: Shared | None
+    ) -> list[tuple[Confinement, Network | None]]:
+        """How a backend may hold a confinement, the best first: with what the commands of the session share, and alone."""
+        alone = (await asyncio.to_thread(self._with_tmp, backend, held), None)
+        if shared is None or not backend.can_share:
+            return [alone]
+        tmp = await shared.tmp(held.in_tmp)
+        if tmp is not None:
+            held = replace(held, tmp=str(tmp))
+        if held.network == "open" or isinstance(network := await shared.network(), SpawnProblem):
+            return [(held, None), alone] if tmp is not None else [alone]
+        return [(replace(held, network="session"), network), (held, None), alone]
+
     def _with_tmp(self, backend: Backend, confinement: Confinement) -> Confinement:
         if backend.has_own_tmp:
             return confinement
@@ -280,30 +330,49 @@ class Sandbox:
         backend: Backend,
         program: str,
         confinement: Confinement,
+        network: Network | None,
         cwd: str,
         argv: Sequence[str],
         folders: Sequence[Path],
     ) -> Confining | SpawnProblem:
-        return await asyncio.to_thread(_masked, backend, program, confinement, cwd, argv, folders)
+        return await asyncio.to_thread(_masked, backend, program, confinement, network, cwd, argv, folders)
 
     async def _problem(
-        self, backend: Backend, program: str, confinement: Confinement, env: Mapping[str, str]
+        self,
+        backend: Backend,
+        program: str,
+        confinement: Confinement,
+        network: Network | None,
+        env: Mapping[str, str],
+        *,
+        anew: bool = False,
     ) -> str | None:
         """Why a backend cannot hold this confinement; None if it can."""
-        key = (backend.name, program, confinement, env.get("PATH"))
+        key = (backend.name, program, confinement, network, env.get("PATH"))
+        if anew:  # what broke it holds for the others, too
+            self._tried = {one: tried for one, tried in self._tried.items() if not tried.done()}
         tried = self._tried.get(key)
         if tried is None:
             if len(self._tried) >= _MOST_TRIED:  # folders come and go
                 self._tried.pop(next(iter(self._tried)))
-            tried = self._tried[key] = asyncio.ensure_future(self._try(backend, program, confinement, env))
+            tried = self._tried[key] = asyncio.ensure_future(
+                self._try(backend, program, confinement, network, env)
+            )
         return await asyncio.shield(tried)
 
     async def _try(
-        self, backend: Backend, program: str, confinement: Confinement, env: Mapping[str, str]
+        self,
+        backend: Backend,
+        program: str,
+        confinement: Confinement,
+        network: Network | None,
+        env: Mapping[str, str],
     ) -> str | None:
         if problem := await asyncio.to_thread(backend.problem, confinement):
             return problem
-        confining = await asyncio.to_thread(backend.confine, confinement, program, "/", _PROBE)
+        confining = _joining(
+            await asyncio.to_thread(backend.confine, confinement, program, "/", _PROBE), network
+        )
         came = await collect(
             self.supervisor,
             confining.argv,
@@ -345,6 +414,7 @@ def _masked(
     backend: Backend,
     program: str,
     confinement: Confinement,
+    network: Network | None,
     cwd: str,
     argv: Sequence[str],
     folders: Sequence[Path],
@@ -359,7 +429,38 @@ def _masked(
         if len(masked.places) > len(confinement.places) + _MOST_MASKED:
             return SpawnProblem("there are too many sockets in folders visible to it")
         confinement = masked
-    return backend.confine(confinement, program, cwd, argv)
+    return _joining(backend.confine(confinement, program, cwd, argv), network)
+
+
+def _joining(confining: Confining, network: Network | None) -> Confining:
+    """The same, with the network that it joins; a backend says only that it joins one, and that alone would not start."""
+    if network is None or confining.launch is None or confining.launch.network is None:
+        return confining
+    return replace(confining, launch=confining.launch._replace(network=network))
+
+
+def _environment(backend: Backend, env: Mapping[str, str], confinement: Confinement) -> dict[str, str]:
+    if backend.has_own_tmp:
+        return environment_in(env, None, None)
+    return environment_in(env, confinement.tmp, confinement.read_tmp)
+
+
+def _facts(backend: Backend, confinement: Confinement, network: Network | None, *, may_leave: bool) -> Facts:
+    is_open = confinement.network == "open"
+    protected = {place.path for place in confinement.places if place.kind == "protected"}
+    return Facts(
+        backend=backend.name,
+        writable=tuple(path for path in confinement.writable if not _is_within(path, confinement.writable)),
+        network="full" if is_open else "none" if network is None else "loopback",
+        tmp="" if confinement.tmp is None else TEMPORARY[0] if backend.has_own_tmp else confinement.tmp,
+        git_is_read_only=backend.holds_protected and any(path.endswith("/.git") for path in protected),
+        home_is_hidden=confinement.kind_of(os.path.realpath(confinement.home)) == "hidden",
+        may_leave=may_leave,
+    )
+
+
+def _is_within(path: str, folders: Sequence[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
 
 
 def _told(backend: Backend, confinement: Confinement, unenforced: Sequence[str]) -> str:

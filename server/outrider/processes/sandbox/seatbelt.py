@@ -15,6 +15,8 @@ class Seatbelt:
     name = "sandbox-exec"
     program = "/usr/bin/sandbox-exec"
     has_own_tmp = True
+    holds_protected = True
+    can_share = False
     shows_sockets = False
 
     def problem(self, confinement: Confinement) -> str | None:

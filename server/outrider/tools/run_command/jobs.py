@@ -1,9 +1,12 @@
 """The tools for background jobs: what one has printed, and its end. `run_command` starts them."""
 
+from collections.abc import Callable
+
 from pydantic import Field
 
 from outrider.permissions.policy.decide import Access
 from outrider.ports.model import ToolCall
+from outrider.ports.patterns import PatternError, built
 from outrider.processes import Job
 from outrider.tools.context import Action, JobContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool
@@ -15,6 +18,19 @@ class ReadJob(Params):
 
     job: str = Field(min_length=1, description="Its id, such as job_1.")
     wait: float = Field(default=0, ge=0, le=600, description="Seconds to wait for its end.")
+
+
+class Wait(Params):
+    """Arguments of `wait`."""
+
+    seconds: float = Field(default=60, gt=0, le=600, description="The longest to wait; 60 if left out.")
+    job: str | None = Field(default=None, description="Wait for the end of this job.")
+    text: str | None = Field(
+        default=None, min_length=1, max_length=1000, description="Or until it prints this."
+    )
+    regex: bool = Field(
+        default=False, description="Whether text is a regular expression (RE2), for one line."
+    )
 
 
 class KillJob(Params):
@@ -39,6 +55,60 @@ async def plan_read_job(params: ReadJob, _call: ToolCall, context: JobContext) -
         return ok(f"{job.unread().rstrip()}\n[{job.id}: {how_it_ended(job)}{touched}]".lstrip("\n"))
 
     return Action(access=Access("read"), perform=perform)
+
+
+async def plan_wait(params: Wait, _call: ToolCall, context: JobContext) -> Action | ToolResult:
+    """Wait for a job, for what it prints, or for a time."""
+    if params.job is None:
+        return _plan_time(params, context)
+    job = context.jobs.get(params.job)
+    if job is None:
+        return error(_unknown(params.job, context))
+    is_wanted = _wanted(params)
+    if isinstance(is_wanted, PatternError):
+        return error(f"text is no regular expression that RE2 takes: {is_wanted}")
+
+    async def perform() -> ToolResult:
+        job.is_watched = True
+        try:
+            if is_wanted is None:
+                await job.wait(params.seconds)
+                found = ""
+            else:
+                came = await job.wait_for(is_wanted, params.seconds)
+                found = "the text came; " if came else f"the text did not come in {params.seconds:g} s; "
+                if not came and job.status != "running":
+                    found = "it ended before the text came; "
+        finally:
+            job.is_watched = False
+        touched = await planted.since_job(context.workspace, job.id)
+        return ok(f"{job.unread().rstrip()}\n[{job.id}: {found}{how_it_ended(job)}{touched}]".lstrip("\n"))
+
+    return Action(access=Access("read"), perform=perform)
+
+
+def _plan_time(params: Wait, context: JobContext) -> Action | ToolResult:
+    if params.text is not None:
+        return error("text goes with job: it is what that job prints.")
+
+    async def perform() -> ToolResult:
+        await context.clock.sleep(params.seconds)
+        return ok(f"[{params.seconds:g} s have passed]")
+
+    return Action(access=Access("read"), perform=perform)
+
+
+def _wanted(params: Wait) -> Callable[[str], bool] | PatternError | None:
+    text = params.text
+    if text is None:
+        return None
+    if not params.regex:
+        return lambda line: text in line
+    try:
+        pattern = built(text)
+    except PatternError as problem:
+        return problem
+    return lambda line: pattern.search(line) is not None
 
 
 async def plan_kill_job(params: KillJob, _call: ToolCall, context: JobContext) -> Action | ToolResult:
@@ -73,7 +143,7 @@ def how_it_ended(job: Job) -> str:
         case "killed_timeout":
             return f"ended after {order.total_seconds:g} s, its time-out"
         case "killed_idle":
-            return f"ended after printing nothing for {order.idle_seconds:g} s"
+            return f"ended after {order.idle_seconds or 0:g} s in which it neither printed nor computed"
         case "lost":
             return "lost: its supervisor died, and its effect is unknown"
         case "killed":
@@ -91,10 +161,20 @@ def _unknown(name: str, context: JobContext) -> str:
 
 READ_JOB = Tool(
     "read_job",
-    "Get what a background job printed since the last read, and whether it still runs. Can wait for its end.",
+    "Get what a background job printed since it was last read, and whether it still runs.",
     "read",
     ReadJob,
     plan_read_job,
+)
+
+WAIT = Tool(
+    "wait",
+    "Wait for a background job to end, for a text in its output that was not read yet, or, without job, for a time; instead of "
+    'sleep in a command. Returns as soon as it is so, with what the job printed. Example: {"job": "job_1", "text": "listening on", '
+    '"seconds": 30}.',
+    "read",
+    Wait,
+    plan_wait,
 )
 
 KILL_JOB = Tool(

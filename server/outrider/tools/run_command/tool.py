@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -26,6 +27,7 @@ from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool
 from outrider.tools.run_command import effects, planted
 from outrider.tools.run_command.command_line import look_at, rules_for, secret_files_named, with_objects
+from outrider.tools.run_command.pipes import with_status_of_pipes
 from outrider.tools.run_command.shown import explained, folded, in_one_line, is_whole_in_one_line, summary
 from outrider.tools.unsaved import saved_by_client
 from outrider.workspace.paths import OWN_FOLDER, PathProblem
@@ -34,18 +36,28 @@ from outrider_protocol.events import JobFinished, JobStarted
 
 MOST_NAMED = 3
 """Hidden files that a result names."""
+_SAYS_FIRST: Final = 2000
+"""Characters of an output in which a sandbox that cannot start says so."""
 
 
 class RunCommand(Params):
     """Arguments of `run_command`."""
 
-    command: str = Field(min_length=1, description="A bash command. It has no terminal and no input.")
+    command: str = Field(min_length=1, description="A bash command.")
     cwd: str | None = Field(default=None, description="Folder to run it in, relative to the workspace.")
-    timeout: float | None = Field(default=None, gt=0, description="Time limit in seconds.")
-    background: bool = Field(
-        default=False,
-        description="Start it as a background job, for servers and watchers; see read_job and kill_job.",
+    timeout: float | None = Field(
+        default=None,
+        gt=0,
+        description="Time limit in seconds. With it, silence does not end the command.",
     )
+    background: bool = Field(
+        default=False, description="Start it as a background job, for servers and watchers."
+    )
+    sandbox: Literal["network", "none"] | None = Field(
+        default=None,
+        description="Ask the user to run it with the network, or with no sandbox. Needs reason.",
+    )
+    reason: str | None = Field(default=None, description="Why; the user reads it.")
 
 
 async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> Action | ToolResult:
@@ -69,6 +81,12 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
     command, confined = await _confined(params.command, command, located.resolved, context, located.inside)
     if confined.refused:
         return error(confined.told)
+    leaves = ""
+    if params.sandbox is not None:
+        asked = await _as_asked(params, command, located.resolved, context, confined)
+        if isinstance(asked, ToolResult):
+            return asked
+        confined, leaves = asked
     run = _Run(params, call, context, located.resolved, confined, command)
 
     async def prepare() -> ToolResult | None:
@@ -87,7 +105,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
     # A grant is for the scripts as they were, and for how it is run: with other ones it is another command.
     key = ["run", *(["job"] if params.background else []), *(["sandboxed"] if confined.confinement else [])]
     scripts = "".join(sorted(command.scripts.values()))
-    grant = f"{'-'.join(key)}:{run.cwd}\0{params.command}{scripts}" if located.inside else None
+    grant = f"{'-'.join(key)}:{run.cwd}\0{params.command}{scripts}" if located.inside and not leaves else None
     # A command may have thousands of parts; all of them are judged here.
     short, described, always = await asyncio.to_thread(
         lambda: (
@@ -107,19 +125,61 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
             inside=located.inside,
             grant=grant,
             command=command,
-            no_sandbox=None if confined.confinement else NoSandbox(confined.told, confined.turned_off),
+            no_sandbox=None if confined.confinement or leaves else _none(confined),
+            leaves=leaves,
         ),
         perform=run.start if params.background else run.run,
         prepare=prepare,
-        title=f"Run: {params.command}",
+        title=f"{RUN_OUTSIDE if leaves else 'Run'}: {params.command}",
         summary=short,
         is_folded=not is_whole_in_one_line(params.command),
-        detail=f"{manner} {where}, for {run.seconds:g} s at most.\n{confined.told}\n{described}".rstrip(),
+        detail=f"{_reason(params) if leaves else ''}{manner} {where}, for {run.seconds:g} s at most.\n"
+        f"{confined.told}\n{described}".rstrip(),
         digest=run.digest(confined),
         covers=f"this exact command in {where}" if grant else "",
         always=always,
         partial=run.shown.text,
+        leaves_sandbox=bool(leaves),
     )
+
+
+async def _as_asked(
+    params: RunCommand, command: Command, cwd: Path, context: ToolContext, confined: Confined
+) -> tuple[Confined, str] | ToolResult:
+    """How a command runs that the model wants out of its sandbox, and what of it the user is asked; empty where it has that anyway."""
+    if not (params.reason or "").strip():
+        return error("sandbox needs a reason: say in one sentence why the command cannot run in the sandbox.")
+    held = confined.confinement
+    if held is None:
+        return confined, ""
+    argv = await asyncio.to_thread(_argv, params.command)
+    if held.is_reading:
+        confined = await context.commands.confine(argv, cwd, by_git=command.shows_git_texts)
+        held = confined.confinement
+    if held is None or confined.refused:
+        return error(confined.told) if confined.refused else (confined, "")
+    if params.sandbox == "none":
+        if not confined.may_leave:
+            return error("The setting `sandbox` requires one, so no command can run without.")
+        return confined.outside(), "the model asks to run it without the sandbox"
+    if held.network == "open":
+        return confined, ""
+    with_network = await context.commands.confine(argv, cwd, by_git=command.shows_git_texts, network=True)
+    if with_network.confinement is None:
+        return error(f"No sandbox here can leave the network open: {with_network.told}")
+    return with_network, "the model asks to run it with the network"
+
+
+def _reason(params: RunCommand) -> str:
+    return f"The model's reason, in its words:\n{folded((params.reason or '').strip())}\n"
+
+
+def _none(confined: Confined) -> NoSandbox:
+    return NoSandbox(confined.told, confined.turned_off, confined.lost)
+
+
+def _argv(text: str) -> list[str]:
+    return shell_argv(with_status_of_pipes(text))
 
 
 class _Run:
@@ -138,7 +198,10 @@ class _Run:
         most = limits.job_seconds if params.background else limits.command_seconds
         self.cwd = cwd
         self.seconds = min(params.timeout or most, most)
+        idle = limits.job_idle_seconds if params.background else limits.command_idle_seconds
+        self.idle_seconds = idle if params.timeout is None else None
         self.shown = Capture(limits.output_bytes)
+        self.gets_its_time = params.timeout is not None and params.timeout <= most
         self._params = params
         self._call = call
         self._context = context
@@ -150,6 +213,8 @@ class _Run:
         env = json.dumps(sorted(confined.env.items())).encode("utf-8", "surrogatepass")
         parts = [*confined.covered(), str(self.cwd), hashlib.sha256(env).hexdigest()]
         rest = [*sorted(self._command.scripts.values()), *(["job"] if self._params.background else [])]
+        if self._params.sandbox is not None:
+            rest += [self._params.sandbox, self._params.reason or ""]
         return hashlib.sha256(json.dumps([*parts, *rest]).encode("utf-8", "surrogatepass")).hexdigest()
 
     def described(self) -> str:
@@ -163,6 +228,8 @@ class _Run:
         context, limits = self._context, self._context.limits
         confining = await self._confined.start()
         if isinstance(confining, SpawnProblem):
+            if (broken := await self._sandbox_broke(confining)) is not None:
+                return error(broken)
             return error(f"The job could not be started: {confining.message}")
         order = JobOrder(
             id=context.log.new_id("job"),
@@ -174,7 +241,7 @@ class _Run:
             sandboxed=self._confined.confinement is not None,
             launch=confining.launch,
             total_seconds=self.seconds,
-            idle_seconds=limits.job_idle_seconds,
+            idle_seconds=self.idle_seconds,
             output_limit=limits.output_bytes,
         )
         context.log.record(
@@ -191,6 +258,8 @@ class _Run:
         job = await context.jobs.start(order)
         if isinstance(job, SpawnProblem):
             context.log.record(JobFinished(job_id=order.id, status="lost"))
+            if (broken := await self._sandbox_broke(job)) is not None:
+                return error(broken)
             return error(f"The job could not be started: {job.message}")
         return ok(
             f"Started as {job.id}. It keeps running after your turn, until the session or its server ends; undo does not cover the files it changes."
@@ -198,9 +267,8 @@ class _Run:
 
     async def run(self) -> ToolResult:
         """Run it to its end."""
-        context, confined = self._context, self._confined
         await asyncio.to_thread(self._learn)
-        came, unsaved, changed = await self._once(confined)
+        came, unsaved, changed = await self._once(self._confined)
         wrote = await asyncio.to_thread(self._sign_of_writing, came)
         if wrote is not None:
             if await self._may_write(wrote):
@@ -219,7 +287,23 @@ class _Run:
                 came, unsaved, again = await self._once(outside)
                 changed = [*changed, *again, "it was run again outside the sandbox"]
         changed += self._hidden()
-        return _told(came, self.seconds, context.limits.command_idle_seconds, unsaved, changed)
+        if (broken := await self._sandbox_broke(came)) is not None:
+            return error(broken)
+        return _told(came, self, unsaved, changed)
+
+    async def _sandbox_broke(self, came: CommandResult | SpawnProblem) -> str | None:
+        """What to say where the command failed because its sandbox does not work any more; None where it does."""
+        program = self._confined.backend_program
+        failed = isinstance(came, SpawnProblem) or (
+            came.status == "exited" and came.exit is not None and came.exit.code != 0
+            and program and f"{program}: " in came.output[:_SAYS_FIRST]
+        )  # fmt: skip
+        if not failed or (why := await self._context.commands.still_confines(self._confined)) is None:
+            return None
+        return (
+            f"The command did not run: its sandbox does not work any more ({why}). Call it again if it is needed: "
+            "the user is then asked whether it may run without a sandbox, unless another kind of sandbox works."
+        )
 
     def _hidden(self) -> list[str]:
         """A note on what of the workspace the command did not see, if there was any."""
@@ -282,13 +366,11 @@ class _Run:
         self._command = replace(
             self._command, reads=[f"{why} in a read-only sandbox"] * len(self._command.reads)
         )
-        argv = shell_argv(self._params.command)
+        argv = await asyncio.to_thread(_argv, self._params.command)
         self._confined = await context.commands.confine(argv, self.cwd, by_git=self._command.shows_git_texts)
         if self._confined.refused:
             return False
-        none = (
-            None if self._confined.confinement else NoSandbox(self._confined.told, self._confined.turned_off)
-        )
+        none = None if self._confined.confinement else _none(self._confined)
         access = Access("execute", command=self._command, no_sandbox=none)
         verdict = context.rules.judge("run_command", access).verdict
         if verdict != "ask":
@@ -330,7 +412,7 @@ class _Run:
                     env=confined.env,
                     clock=context.clock,
                     total_seconds=self.seconds,
-                    idle_seconds=context.limits.command_idle_seconds,
+                    idle_seconds=self.idle_seconds,
                     output_limit=context.limits.output_bytes,
                     on_output=self._show,
                     launch=confining.launch,
@@ -401,7 +483,7 @@ async def _confined(
     text: str, command: Command, cwd: Path, context: ToolContext, inside: bool
 ) -> tuple[Command, Confined]:
     """How a command runs: in a read-only sandbox where it is known to only read, else as all others; and what it reads so."""
-    argv, by_git = shell_argv(text), command.shows_git_texts
+    argv, by_git = await asyncio.to_thread(_argv, text), command.shows_git_texts
     if inside and command.reads_in_sandbox and not any(command.closed):
         reading = await context.commands.confine_to_read(argv, cwd, by_git=by_git)
         if reading is not None:
@@ -443,8 +525,7 @@ async def _own_unsaved(context: ToolContext) -> list[str]:
 
 def _told(
     result: CommandResult | SpawnProblem,
-    seconds: float,
-    idle: float,
+    run: _Run,
     unsaved: list[str],
     changed: list[str],
 ) -> ToolResult:
@@ -452,10 +533,17 @@ def _told(
         return error(f"The command could not be started: {result.message}")
     notes: list[str] = []
     if result.status == "killed_timeout":
-        notes.append(f"ended after {seconds:g} s, its time-out")
+        notes.append(
+            f"ended after {run.seconds:g} s, its time-out"
+            if run.gets_its_time
+            else f"ended after {run.seconds:g} s, the longest that a command may take; what takes longer is started with "
+            "background, and waited for with wait"
+        )
     elif result.status == "killed_idle":
         notes.append(
-            f"ended after printing nothing for {idle:g} s; it may have waited for input, which it cannot get"
+            f"ended after {run.idle_seconds or 0:g} s in which it neither printed nor computed. If it waits for something, give "
+            "it a timeout, or start it with background and use wait. Without a pipe into tail or head its output comes as it is "
+            "written. It cannot get input"
         )
     elif result.status == "lost":
         notes.append("lost: its supervisor died, and its effect is unknown")
@@ -477,7 +565,11 @@ def _told(
 
 RUN_COMMAND = Tool(
     "run_command",
-    "Run a bash command in the workspace and return its output. Standard input is closed.",
+    "Run a bash command and return its output and exit code: tests, builds, git, servers. Not for reading, searching or "
+    "editing files; other tools do that. Each call is a fresh shell (cd and variables are gone in the next), without terminal "
+    "or input. It ends after its time limit, or when it neither prints nor computes for too long. A pipe fails if any stage "
+    "fails. A server goes into the background, and a later call reaches it. Example: "
+    '{"command": "npm test 2>&1 | tail -40", "timeout": 300}.',
     "execute",
     RunCommand,
     plan_run,
