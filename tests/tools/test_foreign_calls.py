@@ -86,9 +86,9 @@ def test_foreign_arguments_are_taken_for_ours(name, given, meant):
     parsed = TOOLS[name].parse(json.dumps(given))
     assert not isinstance(parsed, str), parsed
     assert parsed.params == TOOLS[name].parse(json.dumps(meant)).params
-    assert parsed.params.model_dump(by_alias=True, exclude_unset=True, exclude_defaults=True) == TOOLS[name].params.model_validate(
-        meant
-    ).model_dump(by_alias=True, exclude_unset=True, exclude_defaults=True)
+    assert parsed.params.model_dump(by_alias=True, exclude_unset=True, exclude_defaults=True) == TOOLS[
+        name
+    ].params.model_validate(meant).model_dump(by_alias=True, exclude_unset=True, exclude_defaults=True)
     assert parsed.unknown == ()
 
 

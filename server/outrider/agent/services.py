@@ -1,10 +1,11 @@
 """What the sessions of one workspace share. Nothing else is shared between them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from outrider.agent.context.surroundings import CommandsHere
 from outrider.agent.state.state import SessionState
 from outrider.agent.trust import WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
@@ -44,16 +45,18 @@ class Models(Protocol):
 class FirstMessages(Protocol):
     """Writes the messages that a turn begins with; see `Briefing`."""
 
-    async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
-        """The system message of a turn; `trusts` says whether a folder's own instructions count."""
+    async def system(self, mode: Mode, trusts: Callable[[Path], bool], commands: CommandsHere) -> Message:
+        """The system message of a turn; `trusts` says whether a folder's own instructions count, `commands` how commands run."""
         ...
 
     async def instructions_of(self, folder: Folder) -> str | None:
         """The path of the instructions of a workspace folder; None where it has none."""
         ...
 
-    async def task(self, prompt: str, context: Context | None) -> Message:
-        """The message that brings a task; it begins with `prompt`."""
+    async def task(
+        self, prompt: str, context: Context | None, commands: CommandsHere, before: Sequence[Message] = ()
+    ) -> Message:
+        """The message that brings a task; it begins with `prompt`, and leaves out what stands in the messages `before`."""
         ...
 
     async def images(self, prompt: str, context: Context | None) -> list[tuple[Image, bytes]]:

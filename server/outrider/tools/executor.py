@@ -331,7 +331,7 @@ def _with_unknown(result: ToolResult, call: ToolCall, parsed: Parsed[Any]) -> To
     if not parsed.unknown:
         return result
     names = ", ".join(parsed.unknown[:MOST_UNKNOWN])
-    told = f"[ignored, as {call.name} has no such argument: {names}. {takes(type(parsed.params))}]"
+    told = f"[ignored, as {call.name} has no such argument: {names}. {takes(parsed.kind)}]"
     return replace(result, content=f"{result.content}\n{told}".lstrip("\n"))
 
 

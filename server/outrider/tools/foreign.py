@@ -60,14 +60,15 @@ def _patch(value: Any) -> Mapping[str, Any]:
 
 def _questions(value: Any) -> Mapping[str, Any]:
     """Several questions with their answers; the answers of one only can be chosen from."""
-    asked = [one for one in _listed(value) if isinstance(one, dict)]
+    asked = _listed(value)
     texts = [str(one.get("question") or "") for one in asked]
     options = {"options": asked[0]["options"]} if len(asked) == 1 and "options" in asked[0] else {}
     return {"question": "\n".join(texts), **options}
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:
-    return cast("list[dict[str, Any]]", value) if isinstance(value, list) else []
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
 _PATH: Final[_Names] = dict.fromkeys(
@@ -78,7 +79,8 @@ _PATH: Final[_Names] = dict.fromkeys(
     "path",
 )  # fmt: skip
 _FOLDER: Final[_Names] = dict.fromkeys(
-    ("dir_path", "directory", "dir", "dirPath", "folder", "target_directory", "relative_workspace_path"), "path"
+    ("dir_path", "directory", "dir", "dirPath", "folder", "target_directory", "relative_workspace_path"),
+    "path",
 )
 _OLD_NEW: Final[_Names] = {
     **dict.fromkeys(("old_string", "oldString", "old_str", "old_text", "oldText", "search"), "old"),
@@ -89,7 +91,9 @@ _OLD_NEW: Final[_Names] = {
 _JOB: Final[_Names] = dict.fromkeys(
     ("job_id", "bash_id", "shell_id", "shellId", "task_id", "session_id", "terminal_id", "id", "pid"), "job"
 )
-_WHY: Final[_Names] = dict.fromkeys(("description", "explanation", "instruction", "toolSummary", "thought"), _nothing)
+_WHY: Final[_Names] = dict.fromkeys(
+    ("description", "explanation", "instruction", "toolSummary", "thought"), _nothing
+)
 
 ARGUMENTS: Final[Mapping[str, _Names]] = {
     "read_file": {
@@ -233,7 +237,9 @@ def translated(
         if key in found:
             continue
         meaning = names.get(key)
-        meant = {meaning: value} if isinstance(meaning, str) else meaning(value) if meaning is not None else None
+        meant = (
+            {meaning: value} if isinstance(meaning, str) else meaning(value) if meaning is not None else None
+        )
         if meant is None and any(word in key.casefold() for word in _RISKY):
             return f"there is no argument {_short(within + key)}, and it cannot be left out"
         if meant is None or any(one in found or one not in (*own, "limit", "ignore_case") for one in meant):
@@ -280,7 +286,7 @@ def _label(option: Any) -> Any:
     if not isinstance(option, dict):
         return option
     known = cast("dict[str, Any]", option)
-    return known.get("label") or known.get("text") or known.get("value") or option
+    return known.get("label") or known.get("text") or known.get("value") or known
 
 
 def _point(item: Any) -> Any:

@@ -33,6 +33,11 @@ class Parsed(Generic[P]):
     unknown: tuple[str, ...] = ()
     """Names that the model gave and that mean nothing here; they are left out, and it is told so."""
 
+    @property
+    def kind(self) -> type[Params]:
+        """Whose arguments they are."""
+        return type(self.params)
+
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[P]):
@@ -85,17 +90,20 @@ class Tool(Generic[P]):
         field = _by_name(self.params)[key]
         if get_origin(field.annotation) is not list:
             return value, []
-        value = foreign.items_of(self.name, key, value)
+        value = cast("Any", foreign.items_of(self.name, key, value))
         kind = get_args(field.annotation)[0]
         if not isinstance(value, list) or not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-            return value, []
+            return cast("Any", value), []
         items, unknown = list[Any](), list[str]()
         for item in cast("list[Any]", value):
             if not isinstance(item, dict):
                 items.append(item)
                 continue
             one = foreign.translated(
-                f"{self.name}.{key}", cast("dict[str, Any]", item), list(kind.model_fields), within=f"{key}[]."
+                f"{self.name}.{key}",
+                cast("dict[str, Any]", item),
+                list(kind.model_fields),
+                within=f"{key}[].",
             )
             if isinstance(one, str):
                 return one
@@ -126,7 +134,9 @@ _PLAIN: Mapping[str, str] = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "must be a whole number"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "must be a whole number"
+    ),
     **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "must be a number"),
 }
 
@@ -224,11 +234,17 @@ class Registry:
         if said := foreign.ABSENT.get(wanted):
             return said
         meant = foreign.TOOLS.get(wanted)
-        same = meant if meant in self._tools else next((one for one in self._tools if foreign.plain(one) == wanted), None)
+        same = (
+            meant
+            if meant in self._tools
+            else next((one for one in self._tools if foreign.plain(one) == wanted), None)
+        )
         near = [same] if same else difflib.get_close_matches(name, self._tools, n=3, cutoff=0.5)
         if not near:
             return f"Available: {', '.join(self._tools)}."
-        arguments = f" {takes(self._tools[near[0]].params)}" if len(near) == 1 and self._tools[near[0]].is_own else ""
+        arguments = (
+            f" {takes(self._tools[near[0]].params)}" if len(near) == 1 and self._tools[near[0]].is_own else ""
+        )
         return f"Did you mean {' or '.join(near)}?{arguments}"
 
     def effect(self, name: str) -> Effect | None:

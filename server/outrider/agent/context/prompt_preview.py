@@ -6,6 +6,7 @@ from dataclasses import replace
 from outrider.agent.context.compaction import SUMMARY_HEAD
 from outrider.agent.context.model_call import Offer, encoded
 from outrider.agent.context.tokens import Counter
+from outrider.agent.loop.tool_context import Commands
 from outrider.agent.masking import masking_for
 from outrider.agent.services import Services
 from outrider.agent.state.state import SessionState
@@ -44,19 +45,19 @@ async def next_request(services: Services, state: SessionState, model: str | Non
     suits = profile.edit_format if profile else None
     offered = {tool.name for tool in Offer([tool.spec() for tool in tools]).to(suits)}
     specs = [tool.spec() for tool in tools if tool.name in offered]
-    counter = Counter(tools=len(encoded(specs)))
+    counter, commands = Counter(tools=len(encoded(specs))), Commands(services)
     if memory.last is not None and memory.last.messages <= len(messages):
         last = memory.last
         counter.take(last.model, messages[: last.messages], Tokens(last.input, last.output))
     if turn is None or not turn.asked:
-        told = await services.briefing.system(mode, services.policy.trust.trusts)
+        told = await services.briefing.system(mode, services.policy.trust.trusts, commands)
         system = told.reworded(without_secrets)
         if messages[:1] != [system]:
             messages[:1] = [system]
             counter.forget()
     messages += [*state.since, *state.news]
     if turn is not None and not turn.asked:
-        task = await services.briefing.task(turn.prompt, turn.context)
+        task = await services.briefing.task(turn.prompt, turn.context, commands, messages)
         images = tuple(image for image, _ in await services.briefing.images(turn.prompt, turn.context))
         messages.append(replace(task, images=images).reworded(without_secrets))
     messages += [(await services.briefing.steering(text))[0] for text in state.steering.values()]

@@ -124,9 +124,7 @@ class Commands:
             },  # git may not write down what it found out about the files
             folders=self._folders,
             wish=wish,
-            hidden=Hidden(
-                shut.files, shut.folders, seen, await asyncio.to_thread(self._kept, "empty", b"")
-            ),
+            hidden=Hidden(shut.files, shut.folders, seen, await asyncio.to_thread(self._kept, "empty", b"")),
             shared=self._shared,
         )
 

@@ -208,9 +208,7 @@ class Sandbox:
             held = self._confinement(cwd, env, folders, alone, (), ())
             programs = programs_in(env.get("PATH", ""), _home(env), all_of_them=True)
             if not isinstance(held, NoConfinement):
-                held = held.reading(
-                    hidden.files, hidden.folders, [*programs, *hidden.seen], hidden.blank
-                )
+                held = held.reading(hidden.files, hidden.folders, [*programs, *hidden.seen], hidden.blank)
             if not isinstance(held, NoConfinement) and shared is not None:
                 place = shared.read_tmp(held.in_tmp)
                 held = replace(held, read_tmp=None if place is None else str(place))
