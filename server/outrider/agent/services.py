@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from outrider.agent.context.surroundings import CommandsHere
 from outrider.agent.state.state import SessionState
 from outrider.agent.trust import WorkspaceTrust
 from outrider.models.catalog import Catalog, ModelProblem
@@ -20,7 +19,7 @@ from outrider.ports.ids import Ids
 from outrider.ports.maps import Maps
 from outrider.ports.model import Image, Message, Model
 from outrider.processes import Supervisor
-from outrider.processes.sandbox import Sandbox
+from outrider.processes.sandbox import Confined, Facts, Sandbox
 from outrider.store.log import Store
 from outrider.tools.registry import Registry
 from outrider.workspace.paths import Folder
@@ -39,6 +38,25 @@ class Models(Protocol):
             reference: The model's name as the turn's `turn.started` has it.
             state: The session.
         """
+        ...
+
+
+class CommandsHere(Protocol):
+    """What of the commands of a session the first messages need; see `tools.context.Commands`."""
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Where processes are started."""
+        ...
+
+    async def facts(self) -> Facts:
+        """What a model should know of how commands run."""
+        ...
+
+    async def confine_to_read(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+    ) -> Confined | None:
+        """A command in a read-only sandbox; None where there is none."""
         ...
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
-from outrider.agent.context.surroundings import CommandsHere
+from outrider.agent.services import CommandsHere
 from outrider.ports.editor import (
     Answered,
     Applied,

@@ -58,6 +58,13 @@ def _patch(value: Any) -> Mapping[str, Any]:
     return {"patch": cast("list[Any]", value)[-1] if isinstance(value, list) and value else value}
 
 
+_SHOWN: Final = {"content": "lines", "files_with_matches": "files", "count": "counts"}
+
+
+def _show(value: Any) -> Mapping[str, Any]:
+    return {"show": _SHOWN.get(value, value) if isinstance(value, str) else value}
+
+
 def _questions(value: Any) -> Mapping[str, Any]:
     """Several questions with their answers; the answers of one only can be chosen from."""
     asked = _listed(value)
@@ -108,7 +115,7 @@ ARGUMENTS: Final[Mapping[str, _Names]] = {
         **_PATH, **_FOLDER, **_WHY,
         **dict.fromkeys(("query", "regex", "Query", "search_term"), "pattern"),
         **dict.fromkeys(("include", "include_pattern", "includePattern", "file_pattern"), "glob"),
-        **dict.fromkeys(("-C", "context_lines"), "context"),
+        **dict.fromkeys(("-C", "context_lines"), "context"), "output_mode": _show,
         "-n": _nothing, "-i": lambda value: {"ignore_case": value},
         "case_sensitive": lambda value: {"ignore_case": value is False},
     },

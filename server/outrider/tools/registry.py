@@ -90,12 +90,12 @@ class Tool(Generic[P]):
         field = _by_name(self.params)[key]
         if get_origin(field.annotation) is not list:
             return value, []
-        value = cast("Any", foreign.items_of(self.name, key, value))
+        given: Any = foreign.items_of(self.name, key, value)
         kind = get_args(field.annotation)[0]
-        if not isinstance(value, list) or not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-            return cast("Any", value), []
+        if not isinstance(given, list) or not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+            return cast("Any", given), []
         items, unknown = list[Any](), list[str]()
-        for item in cast("list[Any]", value):
+        for item in cast("list[Any]", given):
             if not isinstance(item, dict):
                 items.append(item)
                 continue

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from outrider.agent.context import standing
 from outrider.agent.context.compaction import STEERING
 from outrider.agent.context.instruction_files import InstructionFiles
-from outrider.agent.context.surroundings import CommandsHere, Surroundings
+from outrider.agent.context.surroundings import Surroundings
+from outrider.agent.services import CommandsHere
 from outrider.permissions.policy.protected_files import Guarded
 from outrider.ports.clock import Clock
 from outrider.ports.model import Image, Message, Part, PartKind

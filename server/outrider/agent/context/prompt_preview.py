@@ -6,9 +6,8 @@ from dataclasses import replace
 from outrider.agent.context.compaction import SUMMARY_HEAD
 from outrider.agent.context.model_call import Offer, encoded
 from outrider.agent.context.tokens import Counter
-from outrider.agent.loop.tool_context import Commands
 from outrider.agent.masking import masking_for
-from outrider.agent.services import Services
+from outrider.agent.services import CommandsHere, Services
 from outrider.agent.state.state import SessionState
 from outrider.models.text_tools import FORMATS
 from outrider.models.wrappers import as_text
@@ -18,13 +17,16 @@ from outrider_protocol.commands import PromptMessage, PromptResult, PromptSectio
 from outrider_protocol.events import WireToolCall
 
 
-async def next_request(services: Services, state: SessionState, model: str | None) -> PromptResult | str:
+async def next_request(
+    services: Services, state: SessionState, model: str | None, commands: CommandsHere
+) -> PromptResult | str:
     """The next request of a session, as it would be made now.
 
     Args:
         services: The house.
         state: The session, folded from its log.
         model: The one that a turn would ask, where none was asked so far.
+        commands: How commands run.
 
     Returns:
         The request; a text says why it cannot be told.
@@ -45,7 +47,7 @@ async def next_request(services: Services, state: SessionState, model: str | Non
     suits = profile.edit_format if profile else None
     offered = {tool.name for tool in Offer([tool.spec() for tool in tools]).to(suits)}
     specs = [tool.spec() for tool in tools if tool.name in offered]
-    counter, commands = Counter(tools=len(encoded(specs))), Commands(services)
+    counter = Counter(tools=len(encoded(specs)))
     if memory.last is not None and memory.last.messages <= len(messages):
         last = memory.last
         counter.take(last.model, messages[: last.messages], Tokens(last.input, last.output))
