@@ -93,7 +93,7 @@ async def test_a_missing_path_is_answered_with_the_nearest_and_never_with_a_secr
     turns = [step(call("read_file", file_path="notes.md")), step(call("read_file", path="x/.env")), DONE]
     editor = await begin("stock", turns)
     await editor.run("Look")
-    told = [event.data["content"] for event in editor.events if event.type == "tool.finished"]
+    told = [data["content"] for data in (event["data"] for event in editor.events_of("tool.finished"))]
     assert told[0] == "notes.md does not exist. Nearest: deep/notes.md"
     assert "deep/.env" not in told[1]
 
@@ -127,7 +127,7 @@ async def test_the_system_message_stays_the_same_to_the_byte(begin):
     editor = await begin("stock", [step(call("read_file", path="tariff.py")), DONE, DONE])
     await editor.run("First")
     await editor.run("Second", sessionId=editor.session_id)
-    requests = [event.data["messages"] for event in editor.events if event.type == "model.requested"]
+    requests = [data["messages"] for data in (event["data"] for event in editor.events_of("model.requested"))]
     assert len(requests) == 3
     assert all(isinstance(one, dict) for one in requests[1:]), "a later request does not only add messages"
 
