@@ -90,7 +90,7 @@ async def test_a_missing_path_is_answered_with_the_nearest_and_never_with_a_secr
     (workspace / "deep").mkdir()
     (workspace / "deep" / "notes.md").write_text("x\n")
     (workspace / "deep" / ".env").write_text("KEY=1\n")
-    turns = [step(call("read_file", file_path="notes.md")), step(call("read_file", path="x/.env")), DONE]
+    turns = [step(call("read_file", file_path="notes.md")), step(call("read_file", path="deep/.enw")), DONE]
     editor = await begin("stock", turns)
     await editor.run("Look")
     told = [data["content"] for data in (event["data"] for event in editor.events_of("tool.finished"))]
