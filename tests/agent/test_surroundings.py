@@ -509,7 +509,7 @@ async def test_the_tools_are_listed(begin):
         "read_file": "read", "list_files": "read", "find_files": "read", "search": "read",
         "edit_file": "edit", "apply_patch": "edit", "insert_lines": "edit", "write_file": "edit",
         "delete_file": "edit", "rename_file": "edit",
-        "run_command": "execute", "read_job": "read", "kill_job": "execute", "ask_user": "ask", "update_plan": "ask",
+        "run_command": "execute", "read_job": "read", "wait": "read", "kill_job": "execute", "ask_user": "ask", "update_plan": "ask",
     }  # fmt: skip
     for tool in tools:
         assert tool["inputSchema"]["type"] == "object"
