@@ -325,7 +325,8 @@ async def test_a_model_that_declines_refuses_the_turn(reason, begin):
 
 async def test_a_window_the_provider_finds_too_small_is_a_spent_budget(begin):
     body = '{"error": {"code": "context_length_exceeded", "message": "too long"}}'
-    editor = await begin("stock", [{"fault": {"kind": "http", "status": 400, "body": body}}])
+    # The second one comes after all that can be left out of the first messages was left out.
+    editor = await begin("stock", [{"fault": {"kind": "http", "status": 400, "body": body}}] * 2)
     await editor.run("Go.")
     assert finished(editor) == ("budget_exhausted", "contextWindow")
 
