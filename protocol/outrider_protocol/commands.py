@@ -530,8 +530,8 @@ class PromptSection(Wire):
     """A part of a request, and about how many tokens it has."""
 
     kind: str
-    """`identity`, `mode`, `environment`, `instructions`, `prompt`, `open`, `selection`, `diagnostics`, `map`,
-    `summary`, `tools`, or the role of its messages."""
+    """`identity`, `mode`, `work`, `environment`, `commands`, `permissions`, `instructions`, `prompt`, `open`, `selection`,
+    `diagnostics`, `date`, `git`, `files`, `project`, `map`, `summary`, `tools`, or the role of its messages."""
     name: str | None = None
     """Which one of its kind."""
     tokens: int

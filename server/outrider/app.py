@@ -289,7 +289,7 @@ async def _services(
         catalog=catalog,
         models=ConfiguredModels(catalog, runtime.settings),
         tools=tools.with_others(handed_tools(settings.tools)),
-        briefing=Briefing(workspace, guarded),
+        briefing=Briefing(workspace, guarded, runtime.settings, runtime.clock, runtime.deadlines),
         maps=maps,
     )
 

@@ -214,11 +214,11 @@ async def test_empty_answers_are_put_up_with_twice(count, begin):
 BAD = {
     "no JSON": ({"name": "read_file", "arguments": '{"path": "tar'}, "not valid JSON"),
     "no object": ({"name": "read_file", "arguments": "[]"}, "must be a JSON object"),
-    "nothing": ({"name": "read_file", "arguments": ""}, "path: Field required"),
+    "nothing": ({"name": "read_file", "arguments": ""}, "path is missing"),
     "null": ({"name": "read_file", "arguments": "null"}, "must be a JSON object"),
     "deep": ({"name": "read_file", "arguments": "[" * 100_000}, "not valid JSON"),
-    "wrong type": (call("read_file", path=3), "path: Input should be a valid string"),
-    "unknown key": (call("read_file", path="a", mode="r"), "mode: Extra inputs are not permitted"),
+    "wrong type": (call("read_file", path=3), "path must be a text"),
+    "risky key": (call("read_file", path="a", in_background=True), "there is no argument in_background"),
     "near": (call("reed_file", path="a"), "There is no tool 'reed_file'. Did you mean read_file or"),
     "far": (call("frobnicate"), "There is no tool 'frobnicate'. Available: read_file, list_files"),
     "no name": (call(""), "There is no tool ''."),
@@ -325,7 +325,8 @@ async def test_a_model_that_declines_refuses_the_turn(reason, begin):
 
 async def test_a_window_the_provider_finds_too_small_is_a_spent_budget(begin):
     body = '{"error": {"code": "context_length_exceeded", "message": "too long"}}'
-    editor = await begin("stock", [{"fault": {"kind": "http", "status": 400, "body": body}}])
+    # The second one comes after all that can be left out of the first messages was left out.
+    editor = await begin("stock", [{"fault": {"kind": "http", "status": 400, "body": body}}] * 2)
     await editor.run("Go.")
     assert finished(editor) == ("budget_exhausted", "contextWindow")
 

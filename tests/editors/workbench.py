@@ -67,6 +67,8 @@ SETTINGS: dict[str, Any] = {
     "window.dialogStyle": "custom",
     "breadcrumbs.enabled": False,
     "git.enabled": False,
+    # What Python leaves behind turns up in the list of files while a test clicks into it.
+    "files.exclude": {"**/__pycache__": True},
 }
 
 

@@ -1,6 +1,6 @@
 """What the sessions of one workspace share. Nothing else is shared between them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -19,7 +19,7 @@ from outrider.ports.ids import Ids
 from outrider.ports.maps import Maps
 from outrider.ports.model import Image, Message, Model
 from outrider.processes import Supervisor
-from outrider.processes.sandbox import Sandbox
+from outrider.processes.sandbox import Confined, Facts, Sandbox
 from outrider.store.log import Store
 from outrider.tools.registry import Registry
 from outrider.workspace.paths import Folder
@@ -41,19 +41,40 @@ class Models(Protocol):
         ...
 
 
+class CommandsHere(Protocol):
+    """What of the commands of a session the first messages need; see `tools.context.Commands`."""
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Where processes are started."""
+        ...
+
+    async def facts(self) -> Facts:
+        """What a model should know of how commands run."""
+        ...
+
+    async def confine_to_read(
+        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+    ) -> Confined | None:
+        """A command in a read-only sandbox; None where there is none."""
+        ...
+
+
 class FirstMessages(Protocol):
     """Writes the messages that a turn begins with; see `Briefing`."""
 
-    async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
-        """The system message of a turn; `trusts` says whether a folder's own instructions count."""
+    async def system(self, mode: Mode, trusts: Callable[[Path], bool], commands: CommandsHere) -> Message:
+        """The system message of a turn; `trusts` says whether a folder's own instructions count, `commands` how commands run."""
         ...
 
     async def instructions_of(self, folder: Folder) -> str | None:
         """The path of the instructions of a workspace folder; None where it has none."""
         ...
 
-    async def task(self, prompt: str, context: Context | None) -> Message:
-        """The message that brings a task; it begins with `prompt`."""
+    async def task(
+        self, prompt: str, context: Context | None, commands: CommandsHere, before: Sequence[Message] = ()
+    ) -> Message:
+        """The message that brings a task; it begins with `prompt`, and leaves out what stands in the messages `before`."""
         ...
 
     async def images(self, prompt: str, context: Context | None) -> list[tuple[Image, bytes]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
+from outrider.agent.services import CommandsHere
 from outrider.ports.editor import (
     Answered,
     Applied,
@@ -120,13 +121,15 @@ class RecordedMessages:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
 
-    async def system(self, mode: Mode, trusts: Callable[[Path], bool]) -> Message:
+    async def system(self, mode: Mode, trusts: Callable[[Path], bool], commands: CommandsHere) -> Message:
         """The system message of the next request."""
         await self._tape.reached(self._tape.next)
         found = (message for message in self._sent() if message.role == "system")
         return next(found, Message("system", ""))
 
-    async def task(self, prompt: str, context: Context | None) -> Message:
+    async def task(
+        self, prompt: str, context: Context | None, commands: CommandsHere, before: Sequence[Message] = ()
+    ) -> Message:
         """The message of the next request that brings the task."""
         found = (one for one in reversed(self._sent()) if one.role == "user" and one.text.startswith(prompt))
         return next(found, Message("user", prompt))

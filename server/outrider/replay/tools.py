@@ -5,7 +5,7 @@ A call is where a session meets the files and processes of its workspace: what i
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.edit.changes import make
 from outrider.tools.edit.review import untold
 from outrider.tools.executor import NOTE
-from outrider.tools.registry import Params, Registry, Tool
+from outrider.tools.registry import Params, Parsed, Registry, Tool, read_object
 from outrider.workspace.edits.change import Change
 from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
@@ -59,6 +59,14 @@ class _RecordedTool(Tool[Any]):
     def spec(self) -> ToolSpec:
         """The tool as the model saw it."""
         return self.definition
+
+    def parse(self, arguments: str) -> Parsed[Any] | str:
+        """The arguments. What the log says of a call names those that were left out, except where the call is made again."""
+        if self.params is _Anything:
+            given = read_object(arguments)
+            return given if isinstance(given, str) else Parsed(_Anything())
+        parsed = Tool[Any].parse(self, arguments)
+        return parsed if isinstance(parsed, str) or self.effect == "ask" else replace(parsed, unknown=())
 
 
 class RecordedCalls:

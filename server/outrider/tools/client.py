@@ -18,7 +18,7 @@ from outrider.permissions.policy.decide import Access
 from outrider.ports.model import ToolCall, ToolSpec
 from outrider.ports.patterns import PatternError, built
 from outrider.tools.context import Action, ClientContext, ToolResult
-from outrider.tools.registry import Params, Tool, read_object
+from outrider.tools.registry import Params, Parsed, Tool, read_object
 from outrider_protocol.settings import SCHEMA_BYTES, ClientTool
 
 TITLE_CHARACTERS: Final = 200
@@ -50,7 +50,7 @@ class HandedTool(Tool[Given]):
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, self.schema)
 
-    def parse(self, arguments: str) -> Given | str:
+    def parse(self, arguments: str) -> Parsed[Given] | str:
         """The arguments, held against the schema; a text says where they do not fit."""
         given = read_object(arguments)
         if isinstance(given, str):
@@ -59,7 +59,7 @@ class HandedTool(Tool[Given]):
             json.dumps(to_jsonable_python(given), ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError):
             return "the arguments contain NaN or invalid Unicode, or are nested too deeply"
-        return _misfit(self.schema, given) or Given(values=given)
+        return _misfit(self.schema, given) or Parsed(Given(values=given))
 
 
 def prepare() -> None:

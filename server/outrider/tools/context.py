@@ -17,7 +17,7 @@ from outrider.ports.editor import Reported, ToolAnswer, Unanswered
 from outrider.ports.ids import IdKind
 from outrider.ports.model import Image, ToolCall
 from outrider.processes import Job, Jobs, Supervisor
-from outrider.processes.sandbox import Confined
+from outrider.processes.sandbox import Confined, Facts
 from outrider.workspace.documents.saving import Tried
 from outrider.workspace.edits.change import Change
 from outrider.workspace.edits.review import Review
@@ -319,6 +319,10 @@ class Commands(Protocol):
             by_git: Whether git may show texts by it, and so must be told which files hold secrets.
             network: Whether it gets the network, whatever the settings say.
         """
+        ...
+
+    async def facts(self) -> Facts:
+        """What a model should know of how commands run."""
         ...
 
     async def still_confines(self, confined: Confined) -> str | None:

@@ -148,7 +148,8 @@ DIAGNOSTICS = Tool(
     "diagnostics",
     "Get the current errors and warnings of the editor's language servers and linters, "
     "worst first. They include unsaved changes; after an edit they may take a few "
-    "seconds. Most servers report only on open files.",
+    "seconds. Most servers report only on open files; it does not replace tests. Example: "
+    '{"path": "src/app.py"}',
     "read",
     Diagnose,
     plan_diagnostics,

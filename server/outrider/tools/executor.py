@@ -18,7 +18,7 @@ from outrider.tools.context import Action, Approval, ToolContext, ToolResult, er
 from outrider.tools.edit import changes, placeholders, review, stale
 from outrider.tools.edit.placeholders import Given
 from outrider.tools.edit.transaction import Patience, write_all
-from outrider.tools.registry import Params, Registry, Tool
+from outrider.tools.registry import Parsed, Registry, Tool, takes
 from outrider.workspace.edits.review import Review
 from outrider_protocol import RUN_OUTSIDE
 from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted, WireImage
@@ -31,6 +31,8 @@ NO_SANDBOX = (
     "There is no sandbox here: the command can write everywhere you can and use the network. Outrider asks this "
     "only once: the permission mode is full, so later commands of this session run without a sandbox and without asking."
 )
+MOST_UNKNOWN = 10
+"""Arguments that are left out and named."""
 NOTE = "\nNote: "
 """What stands before the note of an action in its result."""
 
@@ -42,7 +44,7 @@ class Planned:
     call: ToolCall
     tool: Tool[Any]
     given: Given
-    params: Params
+    parsed: Parsed[Any]
     action: Action
 
 
@@ -67,7 +69,7 @@ class Executor:
             if ready:
                 await self._run_together(list(zip(group, ready, strict=False)))
             else:
-                result = self._reviewed(group[0], await self._run_alone(plans[0]))
+                result = self._reviewed(group[0], _named(plans[0], await self._run_alone(plans[0])))
                 await self._context.masking.look(result.content)
                 self._finish(group[0], result)
             waiting = waiting[max(1, len(ready)) :]
@@ -81,21 +83,22 @@ class Executor:
         given = await placeholders.put_in(tool, call.arguments, self._context)
         if isinstance(given, ToolResult):
             return given
-        params = tool.parse(given.arguments)
-        if isinstance(params, str):
-            return error(f"{call.name}: {params}")
-        return await self._work_out(call, tool, given, params)
+        parsed = tool.parse(given.arguments)
+        if isinstance(parsed, str):
+            return error(f"{call.name}: {parsed}")
+        planned = await self._work_out(call, tool, given, parsed)
+        return planned if isinstance(planned, Planned) else _with_unknown(planned, call, parsed)
 
     async def _work_out(
-        self, call: ToolCall, tool: Tool[Any], given: Given, params: Params
+        self, call: ToolCall, tool: Tool[Any], given: Given, parsed: Parsed[Any]
     ) -> Planned | ToolResult:
         try:
             # A plan changes nothing, so that it need not wait for the rules: it is made anew where they have changed.
             changed, action = await asyncio.gather(
-                self._context.rules.refresh(tool.effect), tool.plan(params, call, self._context)
+                self._context.rules.refresh(tool.effect), tool.plan(parsed.params, call, self._context)
             )
             if changed:
-                action = await tool.plan(params, call, self._context)
+                action = await tool.plan(parsed.params, call, self._context)
             if isinstance(action, Action):
                 action = review.amended(action, self._context.user.reviews(call))
                 action = placeholders.checked(action, given.secrets, self._context)
@@ -106,7 +109,7 @@ class Executor:
         except Exception:
             log.exception("%s could not be planned", call.name)
             return error(f"{call.name} failed because of an error in Outrider; see the server log.")
-        return action if isinstance(action, ToolResult) else Planned(call, tool, given, params, action)
+        return action if isinstance(action, ToolResult) else Planned(call, tool, given, parsed, action)
 
     def _may_go_at_once(self, plan: Planned | ToolResult) -> bool:
         if isinstance(plan, ToolResult):
@@ -119,7 +122,12 @@ class Executor:
         for call, plan in group:
             if isinstance(plan, Planned):
                 self._context.log.record(ToolStarted(call_id=call.id))
-        results = await asyncio.gather(*(self._perform(plan) for _, plan in group))
+        results = [
+            _named(plan, result)
+            for (_, plan), result in zip(
+                group, await asyncio.gather(*(self._perform(plan) for _, plan in group)), strict=True
+            )
+        ]
         await self._context.masking.look(*(result.content for result in results))
         for (call, _), result in zip(group, results, strict=True):
             self._finish(call, result)
@@ -175,7 +183,7 @@ class Executor:
                 tried, ids = tried + 1, []
                 if not await patience.again():
                     return _refused(plan)
-            plan = await self._work_out(call, plan.tool, plan.given, plan.params)
+            plan = await self._work_out(call, plan.tool, plan.given, plan.parsed)
         return plan
 
     async def _do(self, plan: Planned, ids: list[str], *, first: bool) -> ToolResult | None:
@@ -312,6 +320,19 @@ def _without_sandbox(action: Action) -> Action:
 def _warned(detail: str, warning: str) -> str:
     # What is warned of may begin with the name of a file, which is left as it is.
     return f"Careful: {warning}.\n{detail}" if warning else detail
+
+
+def _named(plan: Planned | ToolResult, result: ToolResult) -> ToolResult:
+    """The result of a call, with the arguments of it that were left out."""
+    return _with_unknown(result, plan.call, plan.parsed) if isinstance(plan, Planned) else result
+
+
+def _with_unknown(result: ToolResult, call: ToolCall, parsed: Parsed[Any]) -> ToolResult:
+    if not parsed.unknown:
+        return result
+    names = ", ".join(parsed.unknown[:MOST_UNKNOWN])
+    told = f"[ignored, as {call.name} has no such argument: {names}. {takes(parsed.kind)}]"
+    return replace(result, content=f"{result.content}\n{told}".lstrip("\n"))
 
 
 def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:

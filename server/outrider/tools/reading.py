@@ -8,6 +8,7 @@ from outrider.permissions.policy.decide import Access
 from outrider.permissions.secrets.secret_files import is_secret_file
 from outrider.ports.model import Image, ToolCall, content_hash
 from outrider.tools.context import OUTSIDE, Action, ReadContext, ToolResult, error, ok
+from outrider.tools.nearest import missing
 from outrider.tools.registry import Params, Tool
 from outrider.workspace.documents.overlay import Picture, ReadProblem
 from outrider.workspace.paths import Located, PathProblem
@@ -63,7 +64,7 @@ async def plan_read(params: ReadFile, _call: ToolCall, context: ReadContext) -> 
         if isinstance(snapshot, ReadProblem) and snapshot.kind == "too_big":
             return await _part(params, located, snapshot, context)
         if isinstance(snapshot, ReadProblem):
-            return error(snapshot.message)
+            return await missing(located, snapshot, context)
         text = _numbered(
             apart(snapshot.text)[1], params.start_line or 1, params.end_line, context.limits.output_bytes
         )
@@ -165,7 +166,7 @@ async def plan_list(params: ListFiles, _call: ToolCall, context: ReadContext) ->
     async def perform() -> ToolResult:
         listing = await context.workspace.overlay.list_directory(located, limit=1000)
         if isinstance(listing, ReadProblem):
-            return error(listing.message)
+            return await missing(located, listing, context)
         return ok(listing.render())
 
     return _look(located, "List", perform)
@@ -215,8 +216,22 @@ READ_FILE = Tool(
     ReadFile,
     plan_read,
 )
-LIST_FILES = Tool("list_files", "List the entries of a folder.", "read", ListFiles, plan_list)
-FIND_FILES = Tool("find_files", "Find files by glob, without ignored files.", "read", FindFiles, plan_find)
+LIST_FILES = Tool(
+    "list_files",
+    "List the entries of one folder, at most 1,000; it does not go deeper. To find files by name use find_files. Example: "
+    '{"path": "src"}',
+    "read",
+    ListFiles,
+    plan_list,
+)
+FIND_FILES = Tool(
+    "find_files",
+    "Find files by their path, at most 500; ignored files are left out. For texts in files use search. Example: "
+    '{"pattern": "src/**/*_test.py"}',
+    "read",
+    FindFiles,
+    plan_find,
+)
 SEARCH = Tool(
     "search",
     "Search the workspace, including unsaved buffers, with a regular expression. Files over 10 "

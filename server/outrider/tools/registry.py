@@ -2,25 +2,41 @@
 
 import difflib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from outrider.ports.model import ToolCall, ToolSpec
+from outrider.tools import foreign
 from outrider.tools.context import Action, ToolContext, ToolResult
 from outrider_protocol.settings import Effect
 
 
 class Params(BaseModel):
-    """Arguments of a tool, as the model sends them; an unknown one is an error."""
+    """Arguments of a tool. What the model sends under other names is brought into this form before: see `foreign`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
 P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[P]):
+    """The arguments of a call."""
+
+    params: P
+    unknown: tuple[str, ...] = ()
+    """Names that the model gave and that mean nothing here; they are left out, and it is told so."""
+
+    @property
+    def kind(self) -> type[Params]:
+        """Whose arguments they are."""
+        return type(self.params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +58,58 @@ class Tool(Generic[P]):
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, json_schema(self.params))
 
-    def parse(self, arguments: str) -> P | str:
-        """The arguments as `params`; a text says what is wrong with them."""
+    def parse(self, arguments: str) -> Parsed[P] | str:
+        """The arguments, also under the names of other harnesses; a text says what is wrong with them, and which there are."""
         given = read_object(arguments)
         if isinstance(given, str):
             return given
+        own = list(_by_name(self.params))
+        said = foreign.translated(self.name, given, own)
+        if isinstance(said, str):
+            return f"{said}. {takes(self.params)}"
+        found, unknown = said
+        if instead := foreign.elsewhere(self.name, found):
+            return instead
+        for key, value in found.items():
+            inner = self._items(key, value)
+            if isinstance(inner, str):
+                return f"{inner}. {takes(self.params)}"
+            found[key] = inner[0]
+            unknown += inner[1]
+        # A null is how many write an argument that they leave out.
+        known = {key: value for key, value in found.items() if value is not None}
         try:
-            return self.params.model_validate(given)
+            return Parsed(self.params.model_validate(known), tuple(dict.fromkeys(unknown)))
         except ValidationError as problem:
-            return "; ".join(
-                _say(error) for error in problem.errors(include_url=False, include_context=False)
+            wrong = problem.errors(include_url=False, include_context=True)
+            said = "; ".join(dict.fromkeys(_say(error) for error in wrong[:MOST_PROBLEMS]))
+            return f"{said}. {takes(self.params)}"
+
+    def _items(self, key: str, value: Any) -> tuple[Any, list[str]] | str:
+        """The items of a list, under our names, and those that mean nothing; other values stay as they are."""
+        field = _by_name(self.params)[key]
+        if get_origin(field.annotation) is not list:
+            return value, []
+        given: Any = foreign.items_of(self.name, key, value)
+        kind = get_args(field.annotation)[0]
+        if not isinstance(given, list) or not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+            return cast("Any", given), []
+        items, unknown = list[Any](), list[str]()
+        for item in cast("list[Any]", given):
+            if not isinstance(item, dict):
+                items.append(item)
+                continue
+            one = foreign.translated(
+                f"{self.name}.{key}",
+                cast("dict[str, Any]", item),
+                list(kind.model_fields),
+                within=f"{key}[].",
             )
+            if isinstance(one, str):
+                return one
+            items.append(one[0])
+            unknown += one[1]
+        return items, unknown
 
 
 def read_object(arguments: str) -> dict[str, Any] | str:
@@ -66,9 +123,57 @@ def read_object(arguments: str) -> dict[str, Any] | str:
     return cast("dict[str, Any]", given)
 
 
+MOST_PROBLEMS = 3
+"""Wrong arguments that one result names."""
+_PLAIN: Mapping[str, str] = {
+    "missing": "is missing",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "must be a whole number"
+    ),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "must be a number"),
+}
+
+
 def _say(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"]) or "arguments"
-    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
+    """What is wrong with an argument, for somebody who knows nothing of how it is checked."""
+    place, kind, limits = ".".join(str(part) for part in error["loc"]), error["type"], error.get("ctx", {})
+    if kind == "value_error" or not place:
+        return str(error["msg"]).removeprefix("Value error, ")
+    match kind:
+        case "greater_than_equal":
+            said = f"must be at least {limits['ge']:g}"
+        case "greater_than":
+            said = f"must be more than {limits['gt']:g}"
+        case "less_than_equal":
+            said = f"must be at most {limits['le']:g}"
+        case "too_long":
+            said = f"has too many items; the most are {limits['max_length']}"
+        case "literal_error":
+            said = f"must be {limits['expected']}"
+        case _:
+            said = _PLAIN.get(kind) or str(error["msg"])
+    return f"{place} {said}"
+
+
+def takes(params: type[Params]) -> str:
+    """Which arguments there are, in a sentence."""
+    names = {key: field.is_required() for key, field in _by_name(params).items()}
+    must = ", ".join(key for key, required in names.items() if required)
+    may = ", ".join(key for key, required in names.items() if not required)
+    return f"It takes: {must}{'; ' if must and may else ''}{f'optional {may}' if may else ''}."
+
+
+@cache
+def _by_name(params: type[Params]) -> Mapping[str, FieldInfo]:
+    """The arguments, by the names that the model knows."""
+    return {field.alias or key: field for key, field in params.model_fields.items()}
 
 
 @cache
@@ -121,9 +226,26 @@ class Registry:
         """The tool of that name; a text names the ones that are nearest to it."""
         if tool := self._tools.get(name):
             return tool
-        near = difflib.get_close_matches(name, self._tools, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(self._tools)}."
-        return f"There is no tool {name!r}. {hint}"
+        return f"There is no tool {name!r}. {self._instead(name)}"
+
+    def _instead(self, name: str) -> str:
+        """What to call instead: what does the same, else what has a name that is like it."""
+        wanted = foreign.plain(name)
+        if said := foreign.ABSENT.get(wanted):
+            return said
+        meant = foreign.TOOLS.get(wanted)
+        same = (
+            meant
+            if meant in self._tools
+            else next((one for one in self._tools if foreign.plain(one) == wanted), None)
+        )
+        near = [same] if same else difflib.get_close_matches(name, self._tools, n=3, cutoff=0.5)
+        if not near:
+            return f"Available: {', '.join(self._tools)}."
+        arguments = (
+            f" {takes(self._tools[near[0]].params)}" if len(near) == 1 and self._tools[near[0]].is_own else ""
+        )
+        return f"Did you mean {' or '.join(near)}?{arguments}"
 
     def effect(self, name: str) -> Effect | None:
         """The effect of the tool of that name, None if there is none."""

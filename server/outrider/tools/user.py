@@ -50,11 +50,19 @@ async def plan_plan(params: UpdatePlan, _call: ToolCall, context: AskContext) ->
 
 ASK_USER = Tool(
     "ask_user",
-    "Ask the user a question and wait for the answer. Use it when only they can know or decide.",
+    "Ask the user one question and wait for the answer. Use it when only they can know or decide; not for what the files "
+    'tell, and not for permission, which every tool asks for itself. Example: {"question": "Which port?", "options": ["80", '
+    '"8080"]}',
     "ask",
     AskUser,
     plan_ask,
 )
 UPDATE_PLAN = Tool(
-    "update_plan", "Show the user the plan, and keep it up to date as you go.", "ask", UpdatePlan, plan_plan
+    "update_plan",
+    "Show the user the plan, for a task of three or more steps, and keep it true as you go. Each call replaces the whole plan; at "
+    'most one point is in progress. Example: {"items": [{"text": "Find the cause", "status": "done"}, {"text": "Mend it", '
+    '"status": "in_progress"}]}',
+    "ask",
+    UpdatePlan,
+    plan_plan,
 )

@@ -7,7 +7,7 @@ from outrider.agent.context.compaction import SUMMARY_HEAD
 from outrider.agent.context.model_call import Offer, encoded
 from outrider.agent.context.tokens import Counter
 from outrider.agent.masking import masking_for
-from outrider.agent.services import Services
+from outrider.agent.services import CommandsHere, Services
 from outrider.agent.state.state import SessionState
 from outrider.models.text_tools import FORMATS
 from outrider.models.wrappers import as_text
@@ -17,13 +17,16 @@ from outrider_protocol.commands import PromptMessage, PromptResult, PromptSectio
 from outrider_protocol.events import WireToolCall
 
 
-async def next_request(services: Services, state: SessionState, model: str | None) -> PromptResult | str:
+async def next_request(
+    services: Services, state: SessionState, model: str | None, commands: CommandsHere
+) -> PromptResult | str:
     """The next request of a session, as it would be made now.
 
     Args:
         services: The house.
         state: The session, folded from its log.
         model: The one that a turn would ask, where none was asked so far.
+        commands: How commands run.
 
     Returns:
         The request; a text says why it cannot be told.
@@ -49,14 +52,14 @@ async def next_request(services: Services, state: SessionState, model: str | Non
         last = memory.last
         counter.take(last.model, messages[: last.messages], Tokens(last.input, last.output))
     if turn is None or not turn.asked:
-        told = await services.briefing.system(mode, services.policy.trust.trusts)
+        told = await services.briefing.system(mode, services.policy.trust.trusts, commands)
         system = told.reworded(without_secrets)
         if messages[:1] != [system]:
             messages[:1] = [system]
             counter.forget()
     messages += [*state.since, *state.news]
     if turn is not None and not turn.asked:
-        task = await services.briefing.task(turn.prompt, turn.context)
+        task = await services.briefing.task(turn.prompt, turn.context, commands, messages)
         images = tuple(image for image, _ in await services.briefing.images(turn.prompt, turn.context))
         messages.append(replace(task, images=images).reworded(without_secrets))
     messages += [(await services.briefing.steering(text))[0] for text in state.steering.values()]

@@ -386,8 +386,8 @@ class Turn:
     async def _prepare(self) -> None:
         briefing, state = self._services.briefing, self._state
         await self._context.user.ask_for_trust()
-        system = await briefing.system(state.mode, self._services.policy.trust.trusts)
-        task = await briefing.task(state.prompt, state.context)
+        system = await briefing.system(state.mode, self._services.policy.trust.trusts, self._context.commands)
+        task = await briefing.task(state.prompt, state.context, self._context.commands, self._conversation)
         pictures = await briefing.images(state.prompt, state.context)
         self._asker.bring({image.hash: content for image, content in pictures})
         task = replace(task, images=task.images or tuple(image for image, _ in pictures))

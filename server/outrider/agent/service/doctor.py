@@ -185,7 +185,7 @@ async def _model(services: Services, *, probe: bool) -> Check:
 
 async def _least(services: Services) -> int:
     """About how many tokens each request has, whatever the task is."""
-    system = await services.briefing.system("agent", services.policy.trust.trusts)
+    system = await services.briefing.system("agent", services.policy.trust.trusts, Commands(services))
     tools = [tool.spec() for tool in services.tools.offered(read_only=False)]
     return Counter(tools=len(encoded(tools))).tokens([system])
 

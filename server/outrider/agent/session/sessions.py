@@ -17,6 +17,7 @@ from outrider.agent.context.prompt_preview import next_request
 from outrider.agent.interaction import shown_documents
 from outrider.agent.interaction.inbox import FROM_ANYBODY, Channel, Refusal
 from outrider.agent.interaction.review_document import UnderReview
+from outrider.agent.loop.tool_context import Commands
 from outrider.agent.masking import masking_for
 from outrider.agent.services import Services
 from outrider.agent.session.session import Refused, Session
@@ -388,7 +389,10 @@ class Sessions:
         if not await self._runtime.store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
         shown = await next_request(
-            self._services, await self._fold(session_id), self._runtime.settings().model
+            self._services,
+            await self._fold(session_id),
+            self._runtime.settings().model,
+            Commands(self._services),
         )
         return Refused("store_failed", shown) if isinstance(shown, str) else shown
 

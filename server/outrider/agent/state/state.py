@@ -26,6 +26,8 @@ from outrider_protocol.events import (
 )
 from outrider_protocol.settings import PermissionMode
 
+INTERRUPTED = "[The user interrupted you here; what you were saying or about to do was not finished.]"
+"""What the model is told where a turn was cancelled while it answered."""
 DETAIL_CHARACTERS = 2000
 """Characters of a call's arguments that an open item shows; `tool.requested` has them whole."""
 
@@ -242,6 +244,8 @@ def _finished(state: SessionState, event: Logged[logged.TurnFinished]) -> None:
         False,
     )
     turn.calls.clear()
+    if turn.response is not None and turn.response["finishReason"] == "cancelled":
+        state.since.append(Message("user", INTERRUPTED))
     for item in [item for item in state.open.values() if item.turn_id == turn.turn_id]:
         _close(state, item.id)
     if state.current == turn.turn_id:

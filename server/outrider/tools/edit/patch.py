@@ -236,7 +236,9 @@ def _joined(files: Sequence[FilePatch]) -> list[FilePatch]:
 
 APPLY_PATCH = Tool(
     "apply_patch",
-    "Change one or more files with a patch; all of it applies, or nothing.",
+    "Change, add, delete or move files with one patch; all of it applies, or nothing. For several places or files at once; for one "
+    "text edit_file is simpler. It is a tool, not a program of the shell. Example: "
+    '{"patch": "*** Begin Patch\\n*** Update File: a.py\\n@@\\n x = 1\\n-y = 2\\n+y = 3\\n*** End Patch"}',
     "edit",
     ApplyPatch,
     plan_patch,

@@ -13,6 +13,7 @@ from outrider.ports.text import Snapshot
 from outrider.tools.context import Action, EditContext, ReadContext, ToolResult, error
 from outrider.tools.edit.changes import action_for
 from outrider.tools.edit.stale import line_now
+from outrider.tools.nearest import missing
 from outrider.tools.reading import unseen
 from outrider.tools.registry import Params, Tool
 from outrider.tools.unsaved import UNSAVED, is_own, saving
@@ -170,7 +171,7 @@ async def _existing(path: str, context: ReadContext) -> tuple[Located, str] | To
         return problem
     found = await context.workspace.overlay.text(located)
     if isinstance(found, ReadProblem):
-        return error(found.message)
+        return await missing(located, found, context)
     if isinstance(found, ReadOnly):
         return error(f"{located.shown} cannot be edited: {found.reason}")
     return located, found
@@ -186,7 +187,8 @@ EDIT_FILE = Tool(
 INSERT_LINES = Tool(
     "insert_lines",
     "Insert whole lines into a file, after a line of its current text. Line numbers"
-    " refer to the file after the earlier calls of this step.",
+    " refer to the file after the earlier calls of this step. To change lines use edit_file. Example: "
+    '{"path": "src/app.py", "after_line": 3, "text": "import json\\n"}',
     "edit",
     InsertLines,
     plan_insert,
@@ -413,14 +415,16 @@ def _shown(message: str, located: Located) -> str:
 
 DELETE_FILE = Tool(
     "delete_file",
-    "Delete a file, or a folder that contains only text files.",
+    "Delete a file, or a folder that contains only text files; undo brings it back. Use it instead of rm. Example: "
+    '{"path": "src/old.py"}',
     "edit",
     DeleteFile,
     plan_delete,
 )
 RENAME_FILE = Tool(
     "rename_file",
-    "Rename or move a file, or a folder that contains only text files.",
+    "Rename or move a file, or a folder that contains only text files. Use it instead of mv; imports elsewhere are not "
+    'changed. Example: {"from": "src/a.py", "to": "src/b.py"}',
     "edit",
     RenameFile,
     plan_rename,

@@ -161,7 +161,8 @@ def _unknown(name: str, context: JobContext) -> str:
 
 READ_JOB = Tool(
     "read_job",
-    "Get what a background job printed since it was last read, and whether it still runs.",
+    "Get what a background job printed since it was last read, and whether it still runs. Its id is in the result that started "
+    'it. Example: {"job": "job_1"}',
     "read",
     ReadJob,
     plan_read_job,
@@ -178,5 +179,9 @@ WAIT = Tool(
 )
 
 KILL_JOB = Tool(
-    "kill_job", "End a background job and everything it started.", "execute", KillJob, plan_kill_job
+    "kill_job",
+    'End a background job and everything it started. Example: {"job": "job_1"}',
+    "execute",
+    KillJob,
+    plan_kill_job,
 )
