@@ -12,6 +12,8 @@ from outrider.workspace.text.matching.tokens import plain, tokens
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
     """How alike two texts or lists are, from 0 to 1: twice their longest common subsequence by the length of both."""
+    if not one or not other:
+        return float(one == other)
     return 1.0 if one == other else 2 * _common(one, other) / (len(one) + len(other))
 
 
@@ -27,14 +29,10 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return len(one) - row.bit_count()
 
 
-_CANDIDATES = 12
+_CANDIDATES = 40
 """Places that are compared thoroughly when nothing matches."""
-_COMPARED = 1000
-"""Tokens of each that are compared."""
-_OF_WANTED = 0.8
-"""What it counts that a place has what is wanted; the rest, that it has nothing else."""
-_IN_PLACE = 0.05
-"""What it counts besides that its lines stand where they should."""
+_COMPARED = 2000
+"""Tokens and characters of each that are compared."""
 _ABOVE = 3
 """Lines that are shown above the first one that differs."""
 _SHOWN_LINES = 12
@@ -101,12 +99,14 @@ def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, int]:
         windows.append((round(current, 6), -start))
     starts = [-negative for _, negative in nlargest(_CANDIDATES, windows)]
     starts += _aligned(lines, wanted, len(lines) - size)
-    sought = _tokens(wanted)
+    sought, joined = _tokens(wanted), "\n".join(wanted)[:_COMPARED]
 
     def likeness(start: int) -> float:
+        """How much of what is wanted is there, in place, and how little else."""
         there = lines[start : start + size]
-        in_place = sum(one == other for one, other in zip(wanted, there, strict=False))
-        return _likeness(sought, _tokens(there)) + _IN_PLACE * in_place / size
+        tokens_there = _common(sought, _tokens(there)) / max(1, len(sought))
+        in_place = sum(one == other for one, other in zip(wanted, there, strict=False)) / size
+        return 0.75 * tokens_there + 0.05 * in_place + 0.2 * similarity("\n".join(there)[:_COMPARED], joined)
 
     # Of two that are as good the one that more speaks for comes first.
     best = max(dict.fromkeys(starts), key=likeness)
@@ -131,12 +131,6 @@ def _aligned(lines: Sequence[str], wanted: Sequence[str], last: int) -> list[int
 def _tokens(lines: Sequence[str]) -> list[str]:
     found = (token for line in lines for token in tokens(line[:_COMPARED]) if token.strip())
     return list(islice(found, _COMPARED))
-
-
-def _likeness(sought: Sequence[str], there: Sequence[str]) -> float:
-    """How much of what is wanted is there, and how little else."""
-    common = _common(sought, there)
-    return _OF_WANTED * common / max(1, len(sought)) + (1 - _OF_WANTED) * common / max(1, len(there))
 
 
 def _words(line: str) -> set[str]:
