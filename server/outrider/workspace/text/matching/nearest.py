@@ -33,6 +33,9 @@ _CANDIDATES = 40
 """Places that are compared thoroughly when nothing matches."""
 _COMPARED = 2000
 """Tokens and characters of each that are compared."""
+_PIECE = 4
+"""Characters of a piece of a word."""
+_MOST_PIECES = 40
 _ABOVE = 3
 """Lines that are shown above the first one that differs."""
 _SHOWN_LINES = 12
@@ -86,12 +89,22 @@ def explain_miss(lines: Sequence[str], wanted: Sequence[str], what: str) -> str:
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, int]:
     """The stretch of `lines` most like `wanted`, found among those that share most words with it."""
     size = min(len(wanted), len(lines))
-    words = Counter(word for line in wanted for word in _words(line))
-    if not words:
-        return 0, size
+    words = {word for line in wanted for word in _words(line)}
+    shared = [_words(line) & words for line in lines]
+    # A word that is nowhere may be one that is written a little otherwise.
+    missing = words.difference(*shared)
+    pieces = [
+        word[at : at + _PIECE] for word in sorted(missing) for at in range(0, len(word) - _PIECE + 1, 2)
+    ]
+    if pieces:
+        for line, there in zip(lines, shared, strict=True):
+            folded = line.casefold()
+            there.update(piece for piece in pieces[:_MOST_PIECES] if piece in folded)
     # A word that is on every line says little.
-    spread = Counter(word for line in lines for word in _words(line) if word in words)
-    scores = [sum(1 / spread[word] ** 0.5 for word in _words(line) if word in words) for line in lines]
+    spread = Counter(word for there in shared for word in there)
+    if not spread:
+        return 0, size
+    scores = [sum(1 / spread[word] ** 0.5 for word in there) for there in shared]
     current = sum(scores[:size])
     windows = [(current, 0)]
     for start in range(1, len(lines) - size + 1):
