@@ -31,8 +31,6 @@ NO_SANDBOX = (
     "There is no sandbox here: the command can write everywhere you can and use the network. Outrider asks this "
     "only once: the permission mode is full, so later commands of this session run without a sandbox and without asking."
 )
-NOTE = "\nNote: "
-"""What stands before the note of an action in its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +187,7 @@ class Executor:
                 ids = (
                     changes.propose(context, call, wanted) if len(wanted) > 1 else [context.log.new_id("chg")]
                 )
-            writing = write_all(context, call, list(zip(ids, wanted, strict=True)))
-            return await self._to_its_end(call, writing, plan.action.note)
+            return await self._to_its_end(call, write_all(context, call, plan.action, ids))
         effect = plan.action.access.effect
         if effect in {"edit", "execute"} and (problem := await context.log.settled(durable=True)):
             return error(f"Nothing was done: {problem}")
@@ -200,21 +197,19 @@ class Executor:
         self,
         call: ToolCall,
         writing: Coroutine[Any, Any, ToolResult | None],
-        note: str,
     ) -> ToolResult | None:
         """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened.
 
         Args:
             call: What it is for.
             writing: The edit.
-            note: What its result says besides.
         """
         task = asyncio.ensure_future(writing)
         try:
-            return _with_note(await asyncio.shield(task), note)
+            return await asyncio.shield(task)
         except asyncio.CancelledError:
             # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
-            if result := _with_note(await task, note):
+            if result := await task:
                 self._finish(call, self._reviewed(call, result))
             raise
 
@@ -312,11 +307,6 @@ def _without_sandbox(action: Action) -> Action:
 def _warned(detail: str, warning: str) -> str:
     # What is warned of may begin with the name of a file, which is left as it is.
     return f"Careful: {warning}.\n{detail}" if warning else detail
-
-
-def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:
-    done = result is not None and result.status == "ok" and note
-    return replace(result, content=f"{result.content}{NOTE}{note}") if result and done else result
 
 
 def _rejected(context: ToolContext, ids: list[str], plan: Planned, approval: Approval) -> ToolResult:
