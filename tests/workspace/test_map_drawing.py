@@ -199,7 +199,7 @@ def test_texts_that_end_the_reader_have_no_names_and_the_others_have(
     processes, files, monkeypatch, new_index
 ):
     # A parser of Java takes minutes for this.
-    monkeypatch.setattr(readers, "SECONDS", 0.1)
+    monkeypatch.setattr(limits, "SECONDS", 0.1)
     monkeypatch.setattr(readers, "MANY", 1)
     monkeypatch.setattr(readers, "_AT_ONCE", 2)
     monkeypatch.setattr(readers, "_processors", lambda: processes)

@@ -98,7 +98,7 @@ class Executor:
                 action = review.amended(action, self._context.user.reviews(call))
                 action = placeholders.checked(action, given.secrets, self._context)
             if isinstance(action, Action):
-                action = await stale.refused(tool.name, action, self._context) or action
+                action = await stale.refused(action, self._context) or action
             if isinstance(action, Action):
                 await self._context.masking.look(action.detail, *_texts_of(action))
         except Exception:

@@ -69,8 +69,11 @@ def explain_miss(lines: Sequence[str], wanted: Sequence[str], what: str) -> str:
         wanted: Those that were looked for.
         what: What they are called.
     """
-    if wanted and all(_NUMBERED.match(line) for line in wanted):
-        return f"{what} was not found: its lines begin with line numbers, which are not part of the text"
+    if any(map(str.strip, wanted)) and all(_NUMBERED.match(line) for line in wanted if line.strip()):
+        return (
+            f"{what} was not found: its lines begin with line numbers, which are not part of the text. "
+            "Give the text without the numbers and the tab after them"
+        )
     if not lines:
         return f"{what} was not found: the file is empty"
     start, end = _nearest(lines, wanted)

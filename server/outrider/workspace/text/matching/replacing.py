@@ -22,6 +22,7 @@ from outrider.workspace.text.matching.blocks import (
     rewrite,
 )
 from outrider.workspace.text.matching.nearest import explain_miss, numbered, several
+from outrider.workspace.text.matching.tokens import is_in_word
 
 _LAYERS: dict[Layer, str] = {
     "exact": "",
@@ -40,6 +41,8 @@ class Replacement:
     new: str
     replace_all: bool = False
     """Whether more than one place may match, and all are replaced."""
+    whole_words: bool = False
+    """Whether only places count that neither begin nor end inside of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,16 @@ def replace(text: str, wish: Replacement) -> Replaced | MatchProblem:
     if not old:
         return MatchProblem("old is empty; to write a whole file use write_file")
     there = Text(text)
-    if spots := _as_it_stands(there, wish):
+    spots = _as_it_stands(there, wish)
+    if spots and wish.whole_words:
+        words = [one for one in spots if not (is_in_word(text, one.start) or is_in_word(text, one.end))]
+        if not words:
+            return MatchProblem(
+                f"old is only in longer words, {len(spots)} times; without whole_words they would match:\n"
+                f"{several(there.lines, [there.line_at(one.start) for one in spots])}"
+            )
+        spots = words
+    if spots:
         return _decide(there, "exact", spots, wish)
     if spots := _with_other_line_ends(there, wish):
         return _decide(there, "line_ends", spots, wish)
