@@ -220,7 +220,7 @@ READ_FILE = Tool(
     "Read a text file as the editor has it, with unsaved changes. Each line begins with its number and a tab, which are not "
     "part of the text. Of a long file read only what you need: find the lines with search, then give start_line and "
     "end_line. A file over 10 MiB is read in parts and cannot be edited. Images (PNG, JPEG, GIF, WebP) are attached if the "
-    'model supports them. Not for folders: use list_files. Example: {"path": "src/app.py", "start_line": 120, '
+    'model supports them. Example: {"path": "src/app.py", "start_line": 120, '
     '"end_line": 180}',
     "read",
     ReadFile,

@@ -238,7 +238,7 @@ APPLY_PATCH = Tool(
     "apply_patch",
     "Change, add, move or delete one or more files with a patch; all of it applies, or nothing. For a single change in one "
     "file edit_file is simpler. Lines with a space or - must be in the file as written: nothing is guessed. Give about three "
-    "lines of context, no line numbers. This is a tool, not a program of the shell. Example patch: *** Begin Patch\\n*** "
+    "lines of context, no line numbers. Example patch: *** Begin Patch\\n*** "
     "Update File: src/app.py\\n@@ def price(hours):\\n-    return hours * 3\\n+    return hours * 4\\n*** End Patch",
     "edit",
     ApplyPatch,

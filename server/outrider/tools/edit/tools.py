@@ -37,10 +37,10 @@ MOST_EDITS = 100
 class Edit(Params):
     """One replacement of several."""
 
-    old: str = Field(description="The text to replace.")
-    new: str = Field(description="The text to put in its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence.")
-    whole_words: bool = Field(default=False, description="Only where old is not part of a longer word.")
+    old: str
+    new: str
+    replace_all: bool = False
+    whole_words: bool = False
 
 
 class EditFile(Params):
