@@ -36,7 +36,7 @@ async def test_only_what_an_edit_brought_is_found(faults):
     assert not await faults.new_faults("a.py", BAD, f"# more\n{BAD}")
     assert await faults.new_faults("a.py", BAD, f"{BAD}x = [1}}\n") == [SyntaxFault(3, "")]
     assert not await faults.new_faults("a.txt", GOOD, BAD)
-    assert not await faults.new_faults("a.py", "", "\ud800" + GOOD.replace("pass", "'\ud800'"))
+    assert not await faults.new_faults("a.py", "", GOOD.replace("pass", "'\ud800'"))
 
 
 async def test_a_child_that_dies_is_started_again_but_not_for_ever(faults):
