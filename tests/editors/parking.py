@@ -57,7 +57,7 @@ WHOLE_TASK: list[dict[str, Any]] = [
     },
     {
         "tool_calls": [
-            {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+            {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
         ],
         "usage": {"inputTokens": 1500, "outputTokens": 80, "cost": 0.003},
     },
