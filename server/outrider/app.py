@@ -60,6 +60,7 @@ from outrider.workspace.documents.unsaved_elsewhere import HeldFiles, Publisher
 from outrider.workspace.paths import Folders, folders_of
 from outrider.workspace.repository_map.repository_map import RepositoryMap, Rooms
 from outrider.workspace.search import find_ripgrep
+from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.workspace import Workspace
@@ -165,6 +166,7 @@ async def start(
         folders = folders_of(client.folders)
         guarded, held = Guarded(_paths(folders)), HeldFiles(runtime.state_dir / "held")
         workspace = _workspace(folders, documents, runtime, guarded, held)
+        begun.push_async_callback(workspace.syntax.close)
         policy = _policy(runtime, workspace, guarded, settings, around, begun)
         services = await _services(runtime, workspace, policy, around, begun)
         app = _app(services, settings, layered.messages, held, begun)
@@ -227,6 +229,7 @@ def _workspace(
         runtime.deadlines,
         ripgrep=find_ripgrep(env.get("PATH")),
         held=held,
+        syntax=Syntax(runtime.supervisor, runtime.deadlines, env),
         obeyed=ObeyedFiles(meaning_in_commands, may_lead_to_obeyed, by_git, guarded.set_other_names),
         hidden_files=HiddenFiles(guarded.why_hidden, guarded.stamps),
         why_hidden=guarded.why_hidden,

@@ -298,23 +298,17 @@ async def test_promise_4_what_is_typed_into_an_edit_on_its_way_is_told(begin):
     assert editor.text("tariff.py").startswith("# typed\n")
 
 
-OVER = call("write_file", path="tariff.py", content="new\n", overwrite=True, called="over")
+OVER = call("write_file", path="tariff.py", content="new\n", called="over")
 
 
-async def test_promise_4_a_file_never_read_is_not_replaced(begin):
-    editor = await begin("stock", [step(OVER), DONE], FULL)
+@pytest.mark.parametrize("settings", [FULL, {}], ids=["full", "ask"])
+async def test_promise_4_a_file_never_read_is_not_replaced(settings, begin):
+    editor = await begin("stock", [step(OVER), DONE], settings)
     await editor.run("Go.")
     status, content = result(editor)
     assert status == "error"
-    assert "Read it before you replace it" in content
+    assert "you have not read its current text" in content
     assert editor.disk("tariff.py").endswith("* 3\n")
-
-
-async def test_promise_1_a_file_never_read_is_replaced_if_the_person_says_so(begin):
-    editor = await begin("stock", [step(OVER), DONE], answers=["Allow once"])
-    await editor.run("Go.")
-    assert result(editor)[0] == "ok"
-    assert "-    return hours * 3" in editor.events_of("approval.requested")[0]["data"]["detail"]
 
 
 async def test_promise_4_a_file_that_changed_since_it_was_read_is_not_replaced(begin):

@@ -106,7 +106,13 @@ async def test_the_result_says_how_a_text_was_found(begin):
     assert status == "ok"
     assert content == (
         "Edited tariff.py.\n"
-        "Note: old was found apart from its indentation, which was applied to the new text too, at line 3."
+        "Note: old was found apart from its indentation, which was applied to the new text too. It replaced:\n"
+        "     3\t    return hours * 3\n"
+        "Now in tariff.py:\n"
+        "     1\tdef price(hours):\n"
+        '     2\t    """Two for each hour begun."""\n'
+        "     3\t    if hours:\n"
+        "     4\t        return 2 * hours"
     )
     assert editor.disk("tariff.py").endswith("    if hours:\n        return 2 * hours\n")
 
@@ -132,7 +138,10 @@ async def test_lines_are_inserted_with_the_line_ends_of_the_file(
     insert = call("insert_lines", path="a.txt", after_line=after_line, text=new)
     editor = await begin("stock", [step(insert), DONE], FULL)
     await editor.run("Go.")
-    assert result(editor) == ("ok", "Edited a.txt.")
+    status, content = result(editor)
+    assert status == "ok"
+    shown = [f"{number:>6}\t{line}" for number, line in enumerate(after.splitlines(), 1)]
+    assert content == "\n".join(["Edited a.txt.", "Now in a.txt:", *shown])
     assert (workspace / "a.txt").read_bytes().decode() == after
 
 
@@ -334,7 +343,7 @@ async def test_hunks_for_one_file_may_stand_in_several_parts(begin):
     )
     editor = await begin("stock", [step(call("apply_patch", patch=patch)), DONE], FULL)
     await editor.run("Go.")
-    assert result(editor) == ("ok", "Edited tariff.py.")
+    assert result(editor)[1].startswith("Edited tariff.py.\nNow in tariff.py:\n     1\tdef cost(hours):\n")
     assert texts(editor)["tariff.py"] == TARIFF.replace("price", "cost").replace("* 3", "* 2")
 
 

@@ -187,4 +187,4 @@ async def test_what_a_turn_changed_is_told_to_the_model(begin):
     ]
     editor = await begin("stock", turns, {"permissionMode": "auto-edit"})
     assert (await editor.run("go"))["outcome"] == "completed"
-    assert result(editor)[1] == "Edited tariff.py."
+    assert result(editor)[1].startswith("Edited tariff.py.\nNow in tariff.py:\n")

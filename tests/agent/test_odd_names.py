@@ -42,7 +42,7 @@ async def test_what_the_person_is_asked_has_the_name_on_one_line(kind, begin, wo
         f"Delete {moved} (−2)",
     ]
     assert asked[0]["detail"].startswith(f"--- {shown}\n+++ {shown}\n@@ ")
-    assert result(editor) == ("ok", f"Edited {shown}.")
+    assert result(editor) == ("ok", f"Edited {shown}.\nNow in {shown}:\n     1\t1\n     2\ttwo")
     assert not (workspace / name).exists()
     undone = await editor.command("outrider.undo", {})
     assert (undone["conflicts"], undone["notUndoable"]) == ([], [])

@@ -152,7 +152,7 @@ async def test_what_is_not_named_is_taken(begin, workspace):
     change = (await asked(editor))["changeIds"][0]
     await review(editor, {"id": f"{change}#2", "decision": "take"})
     await editor.wait_turn(started["turnId"])
-    assert result(editor) == ("ok", "Edited wide.txt.")
+    assert result(editor)[1].startswith("Edited wide.txt.\nNow in wide.txt:\n")
     assert editor.disk("wide.txt").count("LINE") == 3
     (resolved,) = editor.events_of("approval.resolved")
     assert "digest" not in resolved["data"]

@@ -56,9 +56,7 @@ WHOLE_TASK: list[dict[str, Any]] = [
         "usage": {"inputTokens": 1200, "outputTokens": 40, "cost": 0.0021},
     },
     {
-        "tool_calls": [
-            {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
-        ],
+        "tool_calls": [{"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}],
         "usage": {"inputTokens": 1500, "outputTokens": 80, "cost": 0.003},
     },
     {

@@ -318,8 +318,8 @@ REST = BEFORE.removesuffix(LAST)
         (call("edit_file", path="tariff.py", old=LAST, new=f"{LAST}# more\n"), f"{BEFORE}# more\n"),
         (call("edit_file", path="tariff.py", old=LAST, new=""), REST),
         (call("edit_file", path="tariff.py", old=LAST, new="    x = 1\n    return x\n"), f"{REST}    x = 1\n    return x\n"),
-        (call("write_file", path="tariff.py", content="def price():\n", overwrite=True), "def price():\n"),
-        (call("write_file", path="tariff.py", content=BEFORE * 2, overwrite=True), BEFORE * 2),
+        (call("write_file", path="tariff.py", content="def price():\n"), "def price():\n"),
+        (call("write_file", path="tariff.py", content=BEFORE * 2), BEFORE * 2),
     ],
     ids=["append", "delete", "replace", "shorter", "longer"],
 )  # fmt: skip

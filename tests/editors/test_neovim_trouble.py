@@ -394,7 +394,8 @@ def test_text_that_runs_the_other_way_and_very_long_lines(plugin):
     after = f"{arabic}\n{long.replace('y', 'z')}\n"
     nvim = plugin(
         [
-            call("write_file", path="tariff.py", content=after, overwrite=True),
+            call("read_file", path="tariff.py"),
+            call("write_file", path="tariff.py", content=after),
             {"text": f"{arabic}\n{'w' * 200_000}"},
         ],
         text="a = 1\n",

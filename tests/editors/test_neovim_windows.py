@@ -159,7 +159,9 @@ def test_what_comes_above_the_first_line_is_seen(plugin):
 
 
 def test_of_a_very_long_hunk_a_part_is_shown_and_the_diff_view_named(plugin):
-    nvim = plugin([call("write_file", path="tariff.py", content=LONG, overwrite=True), DONE]).ready()
+    nvim = plugin(
+        [call("read_file", path="tariff.py"), call("write_file", path="tariff.py", content=LONG), DONE]
+    ).ready()
     nvim.run().until_asked()
     shown = nvim.marks()[-1][2]
     assert shown[:400] == LONG.splitlines()[:400]

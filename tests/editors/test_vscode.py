@@ -37,6 +37,8 @@ CUT = """
 """
 """What of the view is cut off or takes more than a line, at the width at which the side bar opens."""
 
+READ = {"name": "read_file", "input": {"path": "tariff.py"}}
+
 
 def test_a_whole_task(begin: Begin) -> None:
     with begin(WHOLE_TASK) as bench:
@@ -158,9 +160,9 @@ def test_reject_with_a_reason(begin: Begin) -> None:
 
 
 def test_an_edit_is_decided_hunk_by_hunk_by_keys_and_at_the_lines(begin: Begin) -> None:
-    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
     told = {"last_message_contains": "a docstring says nothing here"}
-    turns = [{"tool_calls": [whole]}, {"tool_calls": [whole], "expect": told}, {"text": "Done."}]
+    turns = [{"tool_calls": [READ, whole]}, {"tool_calls": [whole], "expect": told}, {"text": "Done."}]
     with begin(turns) as bench:
         bench.open("tariff.py")
         give(bench, "Make the price what its docstring says")
@@ -196,8 +198,8 @@ def test_an_edit_is_decided_hunk_by_hunk_by_keys_and_at_the_lines(begin: Begin) 
 
 
 def test_hunks_are_decided_in_the_diff(begin: Begin) -> None:
-    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
-    with begin([{"tool_calls": [whole]}, {"text": "Done."}]) as bench:
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
+    with begin([{"tool_calls": [READ, whole]}, {"text": "Done."}]) as bench:
         bench.open("tariff.py")
         give(bench, "Make the price what its docstring says")
         asked(bench, "Edit tariff.py (+2 −1)")
@@ -217,9 +219,9 @@ def test_hunks_are_decided_in_the_diff(begin: Begin) -> None:
 
 
 def test_a_hunk_is_rewritten_in_the_diff_and_the_model_is_told(begin: Begin) -> None:
-    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
     told = {"last_message_contains": ["hours * RATE", "says nothing"]}
-    turns = [{"tool_calls": [whole]}, {"text": "As you like.", "expect": told}]
+    turns = [{"tool_calls": [READ, whole]}, {"text": "As you like.", "expect": told}]
     # What the settings say of files is not for what is proposed.
     odd = {"[python]": {"files.encoding": "utf16le"}}
     with begin(turns, settings=odd) as bench:

@@ -11,6 +11,8 @@ pytestmark = IN_THE_WORKBENCH
 
 SLOWLY = {"text": "Slowly. " * 500, "chunk": 8, "delay": 0.2}
 
+READ = {"name": "read_file", "input": {"path": "tariff.py"}}
+
 
 def test_what_runs_is_seen_and_stopped_from_another_session(begin: Begin) -> None:
     with begin([SLOWLY, edit("* 3", "* 2"), {"text": "Done."}]) as bench:
@@ -97,9 +99,9 @@ def test_a_task_of_the_light_bulb_goes_to_the_model_that_was_chosen(begin: Begin
 
 
 def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin) -> None:
-    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER, "overwrite": True}}
+    whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
     of_before = {"key": "f8", "command": "outrider.client.acceptHunk", "args": "open_of_before"}
-    with begin([{"tool_calls": [whole]}, {"text": "Done."}], keys=[of_before], alone=True) as bench:
+    with begin([{"tool_calls": [READ, whole]}, {"text": "Done."}], keys=[of_before], alone=True) as bench:
         bench.open("tariff.py")
         give(bench, "Make the price what its docstring says")
         asked(bench, "Edit tariff.py (+2 −1)")

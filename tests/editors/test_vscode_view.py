@@ -18,7 +18,7 @@ def test_writing_from_right_to_left_and_very_long_lines(begin: Begin) -> None:
             "tool_calls": [
                 {
                     "name": "write_file",
-                    "input": {"path": "signs.txt", "content": f"כניסה\n{long}y\n", "overwrite": True},
+                    "input": {"path": "signs.txt", "content": f"כניסה\n{long}y\n"},
                 }
             ]
         },

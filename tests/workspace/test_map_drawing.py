@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from outrider.ports.maps import Focus
-from outrider.workspace.repository_map import cache, readers
+from outrider.workspace.repository_map import cache, limits, readers
 from outrider.workspace.repository_map import index as indexing
 from outrider.workspace.repository_map.cache import Cache, trim
 from outrider.workspace.repository_map.index import Index
@@ -199,7 +199,7 @@ def test_texts_that_end_the_reader_have_no_names_and_the_others_have(
     processes, files, monkeypatch, new_index
 ):
     # A parser of Java takes minutes for this.
-    monkeypatch.setattr(readers, "SECONDS", 0.1)
+    monkeypatch.setattr(limits, "SECONDS", 0.1)
     monkeypatch.setattr(readers, "MANY", 1)
     monkeypatch.setattr(readers, "_AT_ONCE", 2)
     monkeypatch.setattr(readers, "_processors", lambda: processes)
@@ -223,7 +223,7 @@ def test_where_too_many_end_it_the_rest_is_not_read(files, monkeypatch, new_inde
 
 
 def test_a_text_that_wants_all_memory_ends_its_reader_alone(files, monkeypatch, new_index):
-    monkeypatch.setattr(readers, "_found", lambda *_: ((), b"x" * (2 * readers.MEMORY)))
+    monkeypatch.setattr(readers, "_found", lambda *_: ((), b"x" * (2 * limits.MEMORY)))
     index = new_index()
     index.refresh(files({"a.py": "def f(): pass\n"}))
     assert drawn(index) == ""

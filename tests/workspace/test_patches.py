@@ -190,6 +190,20 @@ def test_only_added_lines_need_a_place() -> None:
     )
 
 
+def test_a_line_that_is_named_above_a_hunk_is_not_cut_in_a_word() -> None:
+    text = "def run_all():\n    return 1\n\n\ndef go():\n    return 1\n"
+    (reason,) = unfit(text, update("@@ def run", "-    return 1", "+    return 2"))
+    assert reason.startswith("the hunk fits at 2 places")
+    assert patched(text, update("@@ def run_all", "-    return 1", "+    return 2")) == text.replace(
+        "1", "2", 1
+    )
+
+
+def test_a_hunk_with_another_identifier_is_never_placed() -> None:
+    (reason,) = unfit("MAX_RETRIES_C = 3\n", update("@@", "-MAX_RETRIES_D = 3", "+MAX_RETRIES_D = 5"))
+    assert reason.startswith("the hunk was not found")
+
+
 def test_every_hunk_that_does_not_fit_is_named() -> None:
     reasons = unfit(
         TEXT, update("@@", "-import sys", "+import re", "@@", "-class A:", "+class X:", "@@", "-q", "+r")
@@ -211,8 +225,10 @@ def test_a_hunk_is_found_in_layers_and_says_so() -> None:
     text = TEXT.replace("class B:\n    def", "    class B:\n    def").replace("\n", "\r\n")
     done = apply_hunks_of_patch(text, file.hunks)
     assert isinstance(done, Patched)
-    assert done.notes == (
-        "the hunk was found apart from its indentation, which was applied to the new text too, at line 7.",
+    (note,) = done.notes
+    assert note == (
+        "the hunk was found apart from its indentation, which was applied to the new text too. It replaced:\n"
+        "     7\t    class B:\n     8\t    def run(self):\n     9\t        return 1"
     )
     assert done.text.endswith(
         "    class B:\r\n    def run(self):\r\n        if self:\r\n            return 2\r\n"

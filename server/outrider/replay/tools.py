@@ -23,8 +23,8 @@ from outrider.tools.client import handed_tools
 from outrider.tools.context import OUTSIDE, Action, ToolContext, ToolResult
 from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.edit.changes import make
+from outrider.tools.edit.report import rest
 from outrider.tools.edit.review import untold
-from outrider.tools.executor import NOTE
 from outrider.tools.registry import Params, Parsed, Registry, Tool, read_object
 from outrider.workspace.edits.change import Change
 from outrider.workspace.edits.review import Review
@@ -229,7 +229,7 @@ class _Story:
             digest=self._digest(asked, given),
             # A command makes changes in its middle alone.
             changes=self._changes() if self._effect != "execute" else (),
-            note=untold(content.partition(NOTE)[2]) if status == "ok" else "",
+            besides=untold(rest(content)) if status == "ok" else "",
             always=[RulePattern.from_wire(one) for one in of_given.get("always", ())],
             partial=(lambda: partial) if is_partial else None,
             as_reviewed=asked.data.get("reviewed", False)

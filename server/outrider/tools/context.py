@@ -80,6 +80,8 @@ class Action:
     """What it does to files: all of them in this order, or none."""
     note: str = ""
     """What the result says besides what was done."""
+    besides: str | None = None
+    """All that the result of an edit says besides what was done; None: that is worked out."""
     whole: bool = False
     """Whether it puts a text in the place of whatever is in the file."""
     partial: Callable[[], str] | None = None

@@ -33,8 +33,6 @@ NO_SANDBOX = (
 )
 MOST_UNKNOWN = 10
 """Arguments that are left out and named."""
-NOTE = "\nNote: "
-"""What stands before the note of an action in its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class Executor:
                 action = review.amended(action, self._context.user.reviews(call))
                 action = placeholders.checked(action, given.secrets, self._context)
             if isinstance(action, Action):
-                action = await stale.refused(tool.name, action, self._context) or action
+                action = await stale.refused(action, self._context) or action
             if isinstance(action, Action):
                 await self._context.masking.look(action.detail, *_texts_of(action))
         except Exception:
@@ -197,8 +195,7 @@ class Executor:
                 ids = (
                     changes.propose(context, call, wanted) if len(wanted) > 1 else [context.log.new_id("chg")]
                 )
-            writing = write_all(context, call, list(zip(ids, wanted, strict=True)))
-            return await self._to_its_end(call, writing, plan.action.note)
+            return await self._to_its_end(call, write_all(context, call, plan.action, ids))
         effect = plan.action.access.effect
         if effect in {"edit", "execute"} and (problem := await context.log.settled(durable=True)):
             return error(f"Nothing was done: {problem}")
@@ -208,21 +205,19 @@ class Executor:
         self,
         call: ToolCall,
         writing: Coroutine[Any, Any, ToolResult | None],
-        note: str,
     ) -> ToolResult | None:
         """Let an edit that has begun come to its end before a cancel takes hold: it is known then what happened.
 
         Args:
             call: What it is for.
             writing: The edit.
-            note: What its result says besides.
         """
         task = asyncio.ensure_future(writing)
         try:
-            return _with_note(await asyncio.shield(task), note)
+            return await asyncio.shield(task)
         except asyncio.CancelledError:
             # The edit is bounded by the time-outs of the editor and of the disk, so this wait is bounded too.
-            if result := _with_note(await task, note):
+            if result := await task:
                 self._finish(call, self._reviewed(call, result))
             raise
 
@@ -333,11 +328,6 @@ def _with_unknown(result: ToolResult, call: ToolCall, parsed: Parsed[Any]) -> To
     names = ", ".join(parsed.unknown[:MOST_UNKNOWN])
     told = f"[ignored, as {call.name} has no such argument: {names}. {takes(parsed.kind)}]"
     return replace(result, content=f"{result.content}\n{told}".lstrip("\n"))
-
-
-def _with_note(result: ToolResult | None, note: str) -> ToolResult | None:
-    done = result is not None and result.status == "ok" and note
-    return replace(result, content=f"{result.content}{NOTE}{note}") if result and done else result
 
 
 def _rejected(context: ToolContext, ids: list[str], plan: Planned, approval: Approval) -> ToolResult:

@@ -12,11 +12,13 @@ from outrider.tools.nearest import missing
 from outrider.tools.registry import Params, Tool
 from outrider.workspace.documents.overlay import Picture, ReadProblem
 from outrider.workspace.paths import Located, PathProblem
-from outrider.workspace.search import SearchProblem
+from outrider.workspace.search import SearchProblem, Show
 from outrider.workspace.text.encoding import apart
 from outrider.workspace.text.lines import split_lines
 
 _MAY_BE_AN_IMAGE = frozenset({"binary", "encoding", "too_big"})
+MOST_MATCHES = 200
+"""Of a search that are shown; fewer with lines around them."""
 LINE_LIMIT = 2000
 """Characters of one line that are shown."""
 
@@ -47,6 +49,10 @@ class SearchText(Params):
     pattern: str = Field(min_length=1, description="Regular expression (ripgrep's dialect).")
     path: str | None = Field(default=None, description="File or folder to search. Default: the workspace.")
     glob: str | None = Field(default=None, description="Only files that match this glob, such as *.py.")
+    context: int = Field(default=0, ge=0, le=20, description="Lines to show above and below each match.")
+    show: Show = Field(
+        default="lines", description="counts: how many lines match in each file; files: only their paths."
+    )
 
 
 async def plan_read(params: ReadFile, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
@@ -197,10 +203,13 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ReadContext)
             snapshot = await context.workspace.overlay.read(located)
             if not isinstance(snapshot, ReadProblem):
                 context.masking.learn_settings(snapshot.text)
-        found = await context.workspace.search.search(params.pattern, located, params.glob, limit=200)
+        around = params.context if params.show == "lines" else 0
+        found = await context.workspace.search.search(
+            params.pattern, located, params.glob, limit=MOST_MATCHES // (1 + around), around=around
+        )
         if isinstance(found, SearchProblem):
             return error(found.message)
-        return ok(found.render())
+        return ok(found.render(params.show))
 
     if located is None:
         return Action(access=Access("read"), perform=perform)
@@ -209,9 +218,11 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ReadContext)
 
 READ_FILE = Tool(
     "read_file",
-    "Read a text file as it is in the editor, including unsaved changes. Lines are numbered; the number and "
-    "the tab after it are not part of the text. Files over 10 MiB are read in parts and cannot be edited. Images (PNG, "
-    "JPEG, GIF, WebP) are attached if the model supports them.",
+    "Read a text file as the editor has it, with unsaved changes. Each line begins with its number and a tab, which are not "
+    "part of the text. Of a long file read only what you need: find the lines with search, then give start_line and "
+    "end_line. A file over 10 MiB is read in parts and cannot be edited. Images (PNG, JPEG, GIF, WebP) are attached if the "
+    'model supports them. Example: {"path": "src/app.py", "start_line": 120, '
+    '"end_line": 180}',
     "read",
     ReadFile,
     plan_read,
@@ -234,8 +245,9 @@ FIND_FILES = Tool(
 )
 SEARCH = Tool(
     "search",
-    "Search the workspace, including unsaved buffers, with a regular expression. Files over 10 "
-    "MiB and secret files are skipped unless `path` names one.",
+    "Search texts with a regular expression, in unsaved buffers too. Shows up to 200 matching lines as path:line: text, and "
+    "says how many there are. For names of files use find_files. Ignored files are left out; secret files and files over "
+    '10 MiB too, unless `path` names one. Example: {"pattern": "def price\\\\b", "glob": "*.py", "context": 2}',
     "read",
     SearchText,
     plan_search,

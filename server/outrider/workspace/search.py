@@ -14,16 +14,17 @@ import stat
 import sys
 import sysconfig
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.globs import IgnoreRules
-from outrider.ports.text import bytes_spelled_out, is_utf_8
+from outrider.ports.text import Snapshot, bytes_spelled_out, is_utf_8
 from outrider.processes import Collected, SpawnProblem, Supervisor, collect
 from outrider.workspace.disk.disk import LEFT_OVER
 from outrider.workspace.documents.documents import DocumentStore
@@ -156,6 +157,12 @@ _COMMON = (
 )
 _NO_BIG_FILES = ("--max-filesize", str(SIZE_LIMIT))
 _TRUNCATED = "[there are more; narrow the search]"
+_COUNTED = 5000
+"""Matching lines of one file that are counted."""
+MOST_FILES: Final = 200
+"""That are named where files are wanted, or how many lines match in each."""
+Show = Literal["lines", "files", "counts"]
+"""What a search is to show of what it finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +181,64 @@ class SearchResult:
     """The matching lines, by path and line."""
 
     matches: tuple[Match, ...]
+    """The first ones."""
     truncated: bool
     """Whether there are more."""
     unsaved: tuple[str, ...] = ()
     """Paths of the unsaved buffers that were searched."""
     note: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many lines match in each file, also those that are not among the matches."""
+    uncounted: bool = False
+    """Whether there may be still more than are counted."""
+    around: tuple[Match, ...] = ()
+    """Lines around the matches that do not match."""
 
-    def render(self) -> str:
-        """The result as the model reads it, one match a line."""
-        lines = [f"{match.path}:{match.line}: {match.text}" for match in self.matches] or ["[no matches]"]
-        matched = {match.path for match in self.matches}
-        lines += _named([path for path in self.unsaved if path in matched])
-        return "\n".join([*lines, *_remarks(self.truncated, self.note)])
+    def render(self, show: Show = "lines") -> str:
+        """The result as the model reads it.
+
+        Args:
+            show: Each line that matches; each file; or each file with how many lines match in it.
+        """
+        if not self.counts:
+            return "\n".join(["[no matches]", *_remarks(truncated=self.truncated, note=self.note)])
+        files = list(self.counts)[:MOST_FILES]
+        match show:
+            case "lines":
+                lines = self._lines()
+                files = list(dict.fromkeys(match.path for match in self.matches))
+            case "files":
+                lines = list(files)
+            case "counts":
+                lines = [f"{path}: {self.counts[path]}" for path in files]
+        lines += _named([path for path in self.unsaved if path in files])
+        return "\n".join([*lines, *self._total(show, len(files)), *_remarks(truncated=False, note=self.note)])
+
+    def _lines(self) -> list[str]:
+        if not self.around:
+            return [f"{match.path}:{match.line}: {match.text}" for match in self.matches]
+        lines: list[str] = []
+        matched, last = {(match.path, match.line) for match in self.matches}, ("", 0)
+        for one in sorted([*self.matches, *self.around], key=lambda one: (one.path.split("/"), one.line)):
+            if lines and (one.path, one.line - 1) != last:
+                lines.append("--")
+            last = one.path, one.line
+            sign = ":" if last in matched else "-"
+            lines.append(f"{one.path}{sign}{one.line}{sign} {one.text}")
+        return lines
+
+    def _total(self, show: Show, files: int) -> list[str]:
+        total, more = sum(self.counts.values()), "more than " if self.uncounted else ""
+        if show == "lines" and self.truncated:
+            told = (
+                f"[{len(self.matches)} of {more}{total} matching lines are shown, in {files} of {more}{len(self.counts)} "
+                "files; narrow the search with path or glob, or see where they are with show: counts]"
+            )
+            return [told]
+        if show == "lines":
+            return []
+        hidden = f"; the first {files} files are shown" if files < len(self.counts) else ""
+        return [f"[{more}{total} matching lines in {more}{len(self.counts)} files{hidden}]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +254,7 @@ class FindResult:
     def render(self) -> str:
         """The result as the model reads it, one path a line."""
         lines = [*(self.paths or ["[no files]"]), *_named(self.unsaved)]
-        return "\n".join([*lines, *_remarks(self.truncated, self.note)])
+        return "\n".join([*lines, *_remarks(truncated=self.truncated, note=self.note)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +281,7 @@ def _named(unsaved: Sequence[str]) -> list[str]:
     return [f"[unsaved buffers: {', '.join(unsaved)}]"] if unsaved else []
 
 
-def _remarks(truncated: bool, note: str) -> list[str]:
+def _remarks(*, truncated: bool, note: str) -> list[str]:
     return [_TRUNCATED] * truncated + [f"[{note}]"] * bool(note)
 
 
@@ -294,7 +347,7 @@ class Search:
         self._is_shut = is_shut or _nothing_is
 
     async def search(
-        self, pattern: str, located: Located | None, glob: str | None, limit: int = 200
+        self, pattern: str, located: Located | None, glob: str | None, limit: int = 200, around: int = 0
     ) -> SearchResult | SearchProblem:
         """The lines that match a regular expression. Ignored files and `.git` are left out.
 
@@ -303,6 +356,7 @@ class Search:
             located: The file or folder to search; None for the whole workspace.
             glob: Only files whose path in the folder matches it; without a slash it is the name that counts.
             limit: The most matches wanted.
+            around: Lines that are wanted above and below each.
         """
         if located is not None and located.own:
             return SearchProblem(f"{located.display} belongs to Outrider itself and is not searched")
@@ -318,7 +372,7 @@ class Search:
         is_one_file = located is not None and await asyncio.to_thread(_is_file, located)
         is_shut = _nothing_is if is_one_file else self._is_shut
         options = ["--crlf", f"--regexp={pattern}"]
-        counted = [*options, "--max-count", str(limit + 1), *_narrowed(glob)]
+        counted = [*options, "--max-count", str(max(limit, _COUNTED) + 1), *_narrowed(glob)]
 
         async def in_buffers() -> tuple[list[_Buffer], SearchResult | SearchProblem]:
             buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
@@ -338,12 +392,30 @@ class Search:
         matches = [*await asyncio.to_thread(_all_matches, on_disk, admits), *typed.matches]
         truncated = any(one.found.truncated for one in on_disk) or typed.truncated
         matches.sort(key=lambda match: (match.path.split("/"), match.line))
+        counts = Counter(match.path for match in matches)
+        timed_out = any(one.found.timed_out for one in on_disk)
         return SearchResult(
             tuple(matches[:limit]),
             truncated or len(matches) > limit,
             typed.unsaved,
-            f"stopped after {_SECONDS:.0f} seconds" if any(one.found.timed_out for one in on_disk) else "",
+            f"stopped after {_SECONDS:.0f} seconds" if timed_out else "",
+            counts,
+            truncated or timed_out or max(counts.values(), default=0) > _COUNTED,
+            await self._around(matches[:limit], around) if around else (),
         )
+
+    async def _around(self, matches: Sequence[Match], around: int) -> tuple[Match, ...]:
+        """The lines around matches, as they are now; none of a file that is too big to be read."""
+        found: list[Match] = []
+        numbers: dict[str, list[int]] = {}
+        for match in matches:
+            numbers.setdefault(match.path, []).append(match.line)
+        for path, matching in numbers.items():
+            located = await self._folders.locate(path)
+            snapshot = await self._overlay.read(located) if isinstance(located, Located) else None
+            if isinstance(snapshot, Snapshot):
+                found += await asyncio.to_thread(_lines_around, path, snapshot.text, matching, around)
+        return tuple(found)
 
     async def _printed(
         self, options: Sequence[str], places: Sequence[_Place], *, any_size: bool
@@ -503,6 +575,14 @@ class Search:
                     within = within.partition("/")[2]
                 buffers.append(_Buffer(located.display, located.resolved, within, document.text))
         return buffers
+
+
+def _lines_around(path: str, text: str, matching: Sequence[int], around: int) -> list[Match]:
+    lines = text.removeprefix(BOM).split("\n")
+    lines = lines[:-1] if not lines[-1] else lines
+    near = {number for one in matching for number in range(one - around, one + around + 1)}
+    wanted = sorted(number for number in near.difference(matching) if 1 <= number <= len(lines))
+    return [Match(path, number, _cut(lines[number - 1], 0)) for number in wanted]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from outrider.workspace.edits.apply import Editing
 from outrider.workspace.edits.change import Change, NotWritten, Written
 from outrider.workspace.paths import Folders, Located
 from outrider.workspace.search import Search
+from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.watch.snapshot import Census
@@ -102,6 +103,7 @@ class Workspace(View):
 
     editing: Editing
     """How files are changed."""
+    syntax: Syntax
     changes: Changes
 
     def __init__(
@@ -114,6 +116,7 @@ class Workspace(View):
         *,
         ripgrep: str | None,
         held: HeldFiles,
+        syntax: Syntax,
         obeyed: ObeyedFiles,
         hidden_files: HiddenFiles,
         why_hidden: Callable[[Sequence[str]], str | None],
@@ -130,6 +133,7 @@ class Workspace(View):
             clock: Times what waits for the editor or a process.
             ripgrep: What `find_ripgrep` found.
             held: What other processes hold open unsaved.
+            syntax: Finds the syntax errors that edits bring.
             obeyed: The files that programs obey.
             hidden_files: The files that a read-only sandbox hides.
             why_hidden: Why a file is shut, by all its names.
@@ -142,6 +146,7 @@ class Workspace(View):
             hidden_files,
             why_hidden,
         )
+        self.syntax = syntax
         self._editor, self._supervisor, self._clock = editor, supervisor, clock
         self._ripgrep, self._held, self._is_shut, self._leaves_out = ripgrep, held, is_shut, leaves_out
         self.set_folders(folders)

@@ -42,8 +42,8 @@ class ApplyPatch(Params):
         description=(
             "'*** Begin Patch', files, '*** End Patch'. A file: '*** Add File: PATH' and lines with +; "
             "'*** Delete File: PATH'; or '*** Update File: PATH', optionally '*** Move to: PATH', then hunks: '@@' "
-            "(and a line above, if the place is not unique), context lines with a space, - and "
-            "+ lines. Unified diffs work, too."
+            "(and a line above, if the place is not unique), context lines with a space, - and + lines. "
+            "Unified diffs work, too."
         ),
     )
 
@@ -236,9 +236,10 @@ def _joined(files: Sequence[FilePatch]) -> list[FilePatch]:
 
 APPLY_PATCH = Tool(
     "apply_patch",
-    "Change, add, delete or move files with one patch; all of it applies, or nothing. For several places or files at once; for one "
-    "text edit_file is simpler. It is a tool, not a program of the shell. Example: "
-    '{"patch": "*** Begin Patch\\n*** Update File: a.py\\n@@\\n x = 1\\n-y = 2\\n+y = 3\\n*** End Patch"}',
+    "Change, add, move or delete one or more files with a patch; all of it applies, or nothing. For a single change in one "
+    "file edit_file is simpler. Lines with a space or - must be in the file as written: nothing is guessed. Give about three "
+    "lines of context, no line numbers. It is a tool, not a program of the shell. Example patch: *** Begin Patch\\n*** "
+    "Update File: src/app.py\\n@@ def price(hours):\\n-    return hours * 3\\n+    return hours * 4\\n*** End Patch",
     "edit",
     ApplyPatch,
     plan_patch,

@@ -21,7 +21,8 @@ def applied(review: Review, action: Action) -> Action | None:
     left = review.amended(list(zip(ids, action.changes, strict=True)))
     if not left:
         return None
-    return action_of(*(change for _, change in left), note=action.note, whole=action.whole)
+    now = action_of(*(change for _, change in left), note=action.note, whole=action.whole)
+    return replace(now, besides=action.besides)
 
 
 def amended(action: Action, reviews: Sequence[Review]) -> Action:

@@ -19,11 +19,10 @@ MOST_CHARACTERS = 4000
 """Of the text that is shown."""
 
 
-async def refused(tool: str, action: Action, context: ToolContext) -> ToolResult | None:
+async def refused(action: Action, context: ToolContext) -> ToolResult | None:
     """Why a change that was worked out must not happen, for the model; None where it may.
 
     Args:
-        tool: The tool's name.
         action: What a call is about to do.
         context: The turn.
     """
@@ -34,7 +33,7 @@ async def refused(tool: str, action: Action, context: ToolContext) -> ToolResult
         before = change.contents.get("before")
         at_hand = {} if before is None else {before[0]: change.before or ""}
         seen = await context.knowledge.seen(moved.get(name, name), at_hand)
-        if problem := await _clash(tool, change, seen, action, context):
+        if problem := await _clash(change, seen, action):
             return problem
     return None
 
@@ -59,17 +58,16 @@ async def line_now(located: Located, text: str, after_line: int, context: ReadCo
     return _changed(located.display, text, at) if isinstance(at, Clash) else at
 
 
-async def _clash(
-    tool: str, change: Change, seen: SeenText | None, action: Action, context: ToolContext
-) -> ToolResult | None:
+async def _clash(change: Change, seen: SeenText | None, action: Action) -> ToolResult | None:
     if change.before is None or change.operation not in {"edit", "delete"}:
         return None
     unread = seen is None or not seen.whole
-    # Where the user is asked, they are shown what goes, and decide. From an empty file nothing goes.
-    overwrites = action.whole and unread and change.before
-    if overwrites and context.rules.judge(tool, action.access).verdict != "ask":
-        name = change.located.display
-        return error(f"{name} exists, and you have not read its current text. Read it before you replace it.")
+    if action.whole and unread and change.before:  # from an empty file nothing goes
+        name = change.located.shown
+        return error(
+            f"{name} exists, and you have not read its current text, so it was not replaced. Read it with read_file and then "
+            "write it again, or change a part of it with edit_file."
+        )
     # An editor may hide the mark of a file and the kind of its line ends, then or now.
     known = None if seen is None or seen.text is None else as_seen(seen.text, change.before)
     is_same = known is not None and change.operation == "delete" and is_saved_as(known, change.before)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot
@@ -37,18 +38,23 @@ MOST_EDITS = 100
 class Edit(Params):
     """One replacement of several."""
 
-    old: str = Field(description="The text to replace.")
-    new: str = Field(description="The text to put in its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+    old: str
+    new: str
+    replace_all: bool = False
+    whole_words: bool = False
 
 
 class EditFile(Params):
     """Arguments of `edit_file`: `old` and `new`, or `edits`."""
 
     path: str = Field(min_length=1, description="Path relative to the workspace.")
-    old: str = Field(default="", description="The exact text to replace, long enough to be unique.")
+    old: str = Field(default="", description="The text to replace, long enough to be unique.")
     new: str = Field(default="", description="The text to put in its place.")
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
+    whole_words: bool = Field(
+        default=False,
+        description="Only where old is not part of a longer word; with replace_all, to rename something.",
+    )
     edits: list[Edit] = Field(
         default=[],
         max_length=MOST_EDITS,
@@ -60,7 +66,7 @@ class EditFile(Params):
         given = self.model_fields_set
         if "edits" in given and not self.edits:
             raise ValueError("edits is empty")
-        if "edits" in given and given & {"old", "new", "replace_all"}:
+        if "edits" in given and given & {"old", "new", "replace_all", "whole_words"}:
             raise ValueError("give either old and new, or edits, not both")
         if "edits" not in given and not {"old", "new"} <= given:
             raise ValueError("old and new are missing (or edits, for several replacements)")
@@ -69,8 +75,9 @@ class EditFile(Params):
     @property
     def wishes(self) -> list[Replacement]:
         """The replacements, in order."""
-        edits = self.edits or [Edit(old=self.old, new=self.new, replace_all=self.replace_all)]
-        return [Replacement(one.old, one.new, one.replace_all) for one in edits]
+        return [
+            Replacement(one.old, one.new, one.replace_all, one.whole_words) for one in self.edits or [self]
+        ]
 
 
 class InsertLines(Params):
@@ -86,7 +93,8 @@ class WriteFile(Params):
 
     path: str = Field(min_length=1, description="Path relative to the workspace.")
     content: str = Field(description="The full text of the file.")
-    overwrite: bool = Field(default=False, description="Replace the file if it exists.")
+    overwrite: SkipJsonSchema[bool] = False
+    """It says nothing any more. Older logs have it, and so have the habits of models."""
 
 
 async def plan_edit(params: EditFile, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
@@ -134,8 +142,6 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ReadContext) -
         if (why_not := await asyncio.to_thread(dangling, located)) is not None:
             return error(f"{why_not}.")
         return await action_for(Change("create", located, None, None, params.content))
-    if not params.overwrite:
-        return error(f"{located.shown} exists. Use edit_file, or set overwrite: true to replace it.")
     if current.read_only:
         return error(f"{located.shown} cannot be edited: {current.read_only}")
     content = params.content
@@ -179,7 +185,10 @@ async def _existing(path: str, context: ReadContext) -> tuple[Located, str] | To
 
 EDIT_FILE = Tool(
     "edit_file",
-    "Replace text in a file, or several texts with `edits`. `old` must occur exactly once unless replace_all is true.",
+    "Replace text in an existing file, or several texts with `edits`. `old` must be in the file exactly once (else set "
+    "replace_all), without the line numbers of read_file. Only white space and the shape of quotation marks may differ, and "
+    "the result then shows what was replaced. The result shows the changed lines as they are now, and new syntax errors. Not "
+    'for whole files: use write_file. Example: {"path": "src/app.py", "old": "return hours * 3", "new": "return hours * 4"}',
     "edit",
     EditFile,
     plan_edit,
@@ -195,7 +204,9 @@ INSERT_LINES = Tool(
 )
 WRITE_FILE = Tool(
     "write_file",
-    "Create a file, or replace an existing one with overwrite: true.",
+    "Create a file with its folders, or replace the whole text of one that you have read in this session and that is "
+    "unchanged since; another is refused. For a part of a file use edit_file. Example: "
+    '{"path": "src/new.py", "content": "X = 1\\n"}',
     "edit",
     WriteFile,
     plan_write,

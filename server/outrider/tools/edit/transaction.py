@@ -9,9 +9,10 @@ from random import uniform
 
 from outrider.ports.clock import Clock
 from outrider.ports.model import ToolCall
-from outrider.tools.context import ToolContext, ToolResult, error, ok
+from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.edit import changes
 from outrider.tools.edit.changes import TakesBack
+from outrider.tools.edit.report import besides
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.edits.apply import PART_GONE
 from outrider.workspace.edits.change import Change, NotWritten, Written
@@ -60,19 +61,21 @@ class _Done:
 
 
 async def write_all(
-    context: ToolContext, call: ToolCall, wanted: Sequence[tuple[str, Change]]
+    context: ToolContext, call: ToolCall, action: Action, ids: Sequence[str]
 ) -> ToolResult | None:
-    """Make changes in order.
+    """Make the changes of an action in order.
 
     Args:
         context: Where it happens.
         call: The call that they are for.
-        wanted: The changes, each with its id.
+        action: What the call does.
+        ids: The ids of its changes.
 
     Returns:
         The result for the model; None if a text is not any more what its change was worked out for, and all is as
         it was before.
     """
+    wanted = list(zip(ids, action.changes, strict=True))
     done: list[_Done] = []
     for index, (change_id, change) in enumerate(wanted):
         written = await changes.make(context, call, change_id, change)
@@ -105,7 +108,8 @@ async def write_all(
             )
             told += "" if left else "\nNothing was changed."
         return error(told + (changes.text_now(written) if isinstance(written, NotWritten) else ""))
-    return ok("\n".join(changes.said(one.change, one.written) for one in done))
+    said = "\n".join(changes.said(one.change, one.written) for one in done)
+    return ok(said + await besides(context, action, [(one.change, one.written) for one in done]))
 
 
 async def _take_back(context: ToolContext, call: ToolCall, done: _Done) -> str | None:

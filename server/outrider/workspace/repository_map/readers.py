@@ -6,8 +6,6 @@ wants more. Such a text has no tags, and the others are read by the next process
 """
 
 import os
-import resource
-import signal
 import stat
 from collections import deque
 from collections.abc import Sequence
@@ -16,16 +14,12 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from pathlib import Path
 from typing import Final
 
 from outrider.workspace.repository_map.cache import Numbers
+from outrider.workspace.repository_map.limits import limit_memory, limited_time
 from outrider.workspace.repository_map.tags import MOST_BYTES, NONE, Tagger, Tags, Tongue
 
-SECONDS: Final = 2.0
-"""Of the processor, for one text."""
-MEMORY: Final = 1024**3
-"""Bytes that a process may have besides those it began with."""
 MANY: Final = 200
 """Files from which several processes read them."""
 MOST_PROCESSES: Final = 4
@@ -158,23 +152,14 @@ def _work(connection: Connection, other_end: Connection) -> None:
     other_end.close()
     # The line to the server is none of its business.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    _limit_memory()
+    limit_memory()
     tagger = Tagger()
     with suppress(EOFError, OSError):
         while True:
             for job in connection.recv():
-                # The default of this signal is the end.
-                signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
-                found = _found(tagger, job)
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                with limited_time():
+                    found = _found(tagger, job)
                 connection.send(found)
-
-
-def _limit_memory() -> None:
-    with suppress(OSError, ValueError):  # where the system does not tell or cannot do it
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _found(tagger: Tagger, job: Job) -> Found | None:

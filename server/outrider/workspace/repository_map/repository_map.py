@@ -5,20 +5,16 @@ What goes wrong with the child is said once, and from then on there is no map: n
 
 import asyncio
 import hashlib
-import json
 import logging
-import socket
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from outrider.ports.clock import Clock
 from outrider.ports.maps import Focus
-from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands
+from outrider.processes import Supervisor, can_run_commands
+from outrider.workspace.child import Child, ChildLostError
 from outrider.workspace.documents.documents import DocumentStore
 from outrider.workspace.paths import Folders, path_of
 from outrider.workspace.repository_map.graph import Ranked
@@ -35,17 +31,8 @@ SOON_SECONDS: Final = 2.0
 """After which a server counts as one that stays."""
 
 _PROGRAM: Final = "outrider.workspace.repository_map.child"
-_LONGEST_ANSWER: Final = 4 * 1024 * 1024
-_OF_INTERPRETER: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Child:
-    process: Process
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +41,6 @@ class Rooms:
 
     folders: Folders
     search: Search
-
-
-class _LostError(Exception):
-    """The child is gone, or does not answer."""
 
 
 class RepositoryMap:
@@ -94,11 +77,11 @@ class RepositoryMap:
         self._supervisor = supervisor
         self._clock = clock
         self._cache_dir = cache_dir
-        self._env = {name: env[name] for name in _OF_INTERPRETER if name in env}
+        self._env = env
         self._leaves_out = leaves_out
         self._before_listing = before_listing
         self._tell = tell
-        self._child: _Child | None = None
+        self._child: Child | None = None
         self._roots: tuple[Path, ...] | None = None
         """The folders whose files the child knows."""
         self._listed: dict[str, str] = {}
@@ -108,7 +91,6 @@ class RepositoryMap:
         self._asking = asyncio.Lock()
         self._looking: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
-        self._numbers = count(1)
 
     async def draw(self, focus: Focus, size: int, fewest: int = 0) -> list[str] | None:
         """See `Maps.draw`. Files that appeared since the latest look are not in it yet."""
@@ -129,7 +111,7 @@ class RepositoryMap:
                 if listed:
                     await self._ask("update", files=listed)
                 answer = await self._ask("map", focus=asdict(focus), size=size)
-            except _LostError as problem:
+            except ChildLostError as problem:
                 await self._lose(str(problem))
                 return None
         return answer["blocks"]
@@ -162,38 +144,18 @@ class RepositoryMap:
                     await self._let_go()
                     if not roots:
                         return
-                    self._child = await self._start()
+                    self._child = await Child.start(self._supervisor, self._clock, _PROGRAM, self._env)
                     if self._cache_dir is not None:
                         name = hashlib.sha256("\0".join(map(str, roots)).encode("utf-8", "surrogateescape"))
                         file = self._cache_dir / "maps" / f"{name.hexdigest()[:32]}.sqlite"
                         await self._ask("open", cache=str(file))
                 await self._list()
                 self._roots = roots
-            except _LostError as problem:
+            except ChildLostError as problem:
                 await self._lose(str(problem))
 
     def _roots_now(self) -> tuple[Path, ...]:
         return tuple(folder.path for folder in self._rooms().folders.folders)
-
-    async def _start(self) -> _Child:
-        ours, theirs = socket.socketpair()
-        try:
-            argv = [sys.executable, "-I", "-X", "utf8", "-m", _PROGRAM]
-            # What it may print is nobody's business: it has no output that counts.
-            process = await self._supervisor.spawn(
-                argv, cwd=Path("/"), env=self._env, stdin=theirs.fileno(), merge_stderr=True
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        if isinstance(process, SpawnProblem):
-            ours.close()
-            raise _LostError(process.message)
-        process.discard()
-        reader, writer = await asyncio.open_connection(sock=ours, limit=_LONGEST_ANSWER)
-        return _Child(process, reader, writer)
 
     async def _list(self) -> None:
         """Tell the child which files there are; it reads those that it does not know."""
@@ -247,42 +209,11 @@ class RepositoryMap:
         """Have the child do something, and wait for its answer.
 
         Raises:
-            _LostError: There is none.
+            ChildLostError: There is none.
         """
         if self._child is None:
-            raise _LostError("it does not run")
-        number = next(self._numbers)
-        request = await asyncio.to_thread(json.dumps, {"id": number, "do": do, **values})
-        reader, writer = self._child.reader, self._child.writer
-        try:
-            async with self._clock.timeout(ANSWER_SECONDS):
-                writer.write(request.encode() + b"\n")
-                await writer.drain()
-                while line := await reader.readline():
-                    answer: dict[str, Any] = json.loads(line)
-                    # Those before it are of requests that nobody waits for any more.
-                    if answer["id"] == number:
-                        return answer
-        except TimeoutError:
-            raise _LostError(f"it did not answer for {ANSWER_SECONDS:.0f} s") from None
-        except (OSError, ValueError):
-            pass
-        raise _LostError(await self._why_ended())
-
-    async def _why_ended(self) -> str:
-        """How the child ended, whose end of the line is closed."""
-        ended = None
-        if self._child is not None:
-            with suppress(TimeoutError):
-                async with self._clock.timeout(1.0):
-                    ended = await self._child.process.wait()
-        if ended is None or ended.lost:
-            return "its process is gone"
-        return (
-            f"its process ended by signal {ended.signal}"
-            if ended.signal
-            else f"its process ended with {ended.code}"
-        )
+            raise ChildLostError("it does not run")
+        return await self._child.ask(do, ANSWER_SECONDS, **values)
 
     async def _lose(self, why: str) -> None:
         """Do without, from here on."""
@@ -296,8 +227,7 @@ class RepositoryMap:
         child, self._child = self._child, None
         self._roots, self._listed, self._told = None, {}, {}
         if child is not None:
-            child.writer.close()
-            await child.process.kill()
+            await child.end()
 
 
 _SHORT_KINDS: Final[Mapping[str, str]] = {"method": "", "property": ""}

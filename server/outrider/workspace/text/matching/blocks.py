@@ -1,7 +1,8 @@
 """Where the lines of an edit are in a text, layer by layer, and what stands there after it.
 
-First as they are written, then without the space at their ends, then without indentation, then almost. Whether one
-place is enough is for others to say.
+First as they are written, then without the space at their ends, then without indentation, then token by token, so that
+white space between tokens and the shape of quotation marks do not count. A place where a token differs is never found.
+Whether one place is enough is for others to say.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,7 +15,7 @@ from typing import Literal
 
 from outrider.workspace.text.diff import changed_ranges
 from outrider.workspace.text.lines import split_lines
-from outrider.workspace.text.matching.nearest import plain, similar_windows
+from outrider.workspace.text.matching.tokens import is_in_word, spelled
 
 _TAB_WIDTHS = (4, 2, 8, 3)
 """Columns a tab may stand for, the likely ones first."""
@@ -95,7 +96,7 @@ def _columns(indent: str, tab_width: int) -> int:
     return columns
 
 
-Layer = Literal["exact", "line_ends", "trailing_space", "indentation", "similarity"]
+Layer = Literal["exact", "line_ends", "trailing_space", "indentation", "spacing"]
 """In which respect a place is what was looked for; each layer is tried where those before it found nothing."""
 
 
@@ -114,8 +115,6 @@ class TooMuchWorkError(Exception):
 _STEPS = 2_000_000
 _STEPS_OF_A_LINE = 20
 """Lines that are compared in one text, in all: a constant, and so many for each line of it. About a second."""
-_SIMILAR_STEPS = 800_000
-"""The same for lines that are almost alike."""
 
 
 class _Index:
@@ -136,12 +135,13 @@ class _Index:
         return sorted(self._places)
 
     def places_of_beginning(self, beginning: str) -> list[int]:
-        """Where lines stand that begin so, from top to bottom."""
+        """Where lines stand that begin so, without a word being cut, from top to bottom."""
         found: list[int] = []
         for line in self._sorted[bisect_left(self._sorted, beginning) :]:
             if not line.startswith(beginning):
                 break
-            found += self._places[line]
+            if not is_in_word(line, len(beginning)):
+                found += self._places[line]
         return sorted(found)
 
 
@@ -155,7 +155,6 @@ class Text:
         self.text = text
         self.known: dict[tuple[str, ...], Found] = {}
         self._spent = 0
-        self._spent_on_similar = 0
 
     def spend(self, steps: int) -> None:
         """Count comparisons of lines.
@@ -166,19 +165,6 @@ class Text:
         self._spent += steps
         if self._spent > _STEPS + _STEPS_OF_A_LINE * len(self.lines):
             raise TooMuchWorkError
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether lines that are almost alike are not looked for any more."""
-        return self._spent_on_similar > _SIMILAR_STEPS
-
-    def similar(self, wanted: Sequence[str]) -> list[int]:
-        """Where lines begin that are almost the wanted ones; nowhere once that took too long."""
-        if self.is_exhausted:
-            return []
-        found, cost = similar_windows(self._plain, wanted)
-        self._spent_on_similar += cost
-        return found
 
     @cached_property
     def exact(self) -> _Index:
@@ -201,8 +187,9 @@ class Text:
         return _Index([line.strip() for line in self.lines])
 
     @cached_property
-    def _plain(self) -> list[str]:
-        return [plain(line) for line in self.lines]
+    def spelled(self) -> _Index:
+        """Its lines as tokens."""
+        return _Index([spelled(line) for line in self.lines])
 
     @cached_property
     def lines(self) -> list[str]:
@@ -258,7 +245,7 @@ class Found:
 
 
 def find(text: Text, wanted: Sequence[str]) -> Found:
-    """Where lines are in a text; `similarity` without windows where they are nowhere.
+    """Where lines are in a text; no windows where they are nowhere.
 
     Args:
         text: The text.
@@ -277,13 +264,14 @@ def _find(text: Text, wanted: Sequence[str]) -> Found:
     if found := _equal(text, text.exact, wanted):
         return Found("exact", [Window(start, start + len(wanted), SAME) for start in found])
     if not any(line.strip(" \t") for line in wanted):
-        return Found("similarity", [])
+        return Found("spacing", [])
     if found := _equal(text, text.trimmed, [line.rstrip(" \t") for line in wanted]):
         return Found("trailing_space", [Window(start, start + len(wanted), SAME) for start in found])
     found = _equal(text, text.bare, [line.strip(" \t") for line in wanted])
     if windows := _reindented(text, wanted, found):
         return Found("indentation", windows)
-    return Found("similarity", _reindented(text, wanted, text.similar(wanted)))
+    found = _equal(text, text.spelled, [spelled(line) for line in wanted])
+    return Found("spacing", _reindented(text, wanted, found))
 
 
 def _equal(text: Text, index: _Index, wanted: Sequence[str]) -> list[int]:

@@ -4,115 +4,40 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from heapq import nlargest
+from itertools import islice
 
 from outrider.workspace.text.diff import changed_ranges
-
-SIMILAR = 0.9
-"""How alike lines have to be altogether to be taken for the wanted ones: twice the length of what they have in
-common, in order, by the length of both. White space within a line, and the shape of quotation marks and dashes, do
-not count."""
-SIMILAR_LINE = 0.75
-"""How alike every single one of these lines has to be. A number must be the same: it is never a slip of the pen."""
-FEWEST_CHARACTERS = 10
-"""A text with fewer of them, white space aside, is too short to be known again."""
-_BUDGET = 400_000
-"""Characters and lines that are compared in one search: about 0.3 s."""
-
-_LOOKALIKES = str.maketrans("‘’“”–—−\u00a0", "''\"\"--- ")
-_NUMBER = re.compile(r"\d+")
+from outrider.workspace.text.matching.tokens import plain, tokens
 
 
-def plain(line: str) -> str:
-    """A line without what people do not see: runs of white space, shapes of quotation marks and dashes."""
-    return " ".join(line.translate(_LOOKALIKES).split())
-
-
-def similarity(one: str, other: str) -> float:
-    """How alike two texts are, from 0 to 1: twice their longest common subsequence by the length of both."""
-    if one == other:
-        return 1.0
+def similarity(one: Sequence[str], other: Sequence[str]) -> float:
+    """How alike two texts or lists are, from 0 to 1: twice their longest common subsequence by the length of both."""
     if not one or not other:
-        return 0.0
-    return 2 * _common(_marks(one), len(one), other) / (len(one) + len(other))
+        return float(one == other)
+    return 1.0 if one == other else 2 * _common(one, other) / (len(one) + len(other))
 
 
-def _marks(text: str) -> dict[str, int]:
-    marks: dict[str, int] = {}
-    for index, character in enumerate(text):
-        marks[character] = marks.get(character, 0) | 1 << index
-    return marks
-
-
-def _common(marks: dict[str, int], length: int, other: str) -> int:
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
     """Length of the longest common subsequence, by bits (H. Hyyrö, "Bit-parallel LCS-length computation", 2004)."""
-    full = (1 << length) - 1
-    row = full
-    for character in other:
-        found = row & marks.get(character, 0)
+    marks: dict[str, int] = {}
+    for index, piece in enumerate(one):
+        marks[piece] = marks.get(piece, 0) | 1 << index
+    row = full = (1 << len(one)) - 1
+    for piece in other:
+        found = row & marks.get(piece, 0)
         row = ((row + found) | (row - found)) & full
-    return length - row.bit_count()
+    return len(one) - row.bit_count()
 
 
-class _Wanted:
-    """One wanted line, and how alike it is to others."""
-
-    def __init__(self, line: str) -> None:
-        self.line = line
-        self.weight = len(line) + 1
-        self._numbers = _NUMBER.findall(line)
-        self._marks = _marks(line)
-        self._known: dict[str, float] = {line: 1.0}
-
-    def likeness(self, other: str, least: float) -> tuple[float, int]:
-        """How alike it is to `other`, 0 if less than `least`; and what it cost to find out."""
-        if (known := self._known.get(other)) is not None:
-            return known, 1
-        length, ratio, cost = len(self.line) + len(other), 0.0, 1
-        if 2 * min(len(self.line), len(other)) >= least * length and _NUMBER.findall(other) == self._numbers:
-            cost += len(other) * (1 + len(self.line) // 500)
-            ratio = 2 * _common(self._marks, len(self.line), other) / length
-        self._known[other] = ratio if ratio >= least else 0.0
-        return self._known[other], cost
-
-
-def similar_windows(there: Sequence[str], wanted: Sequence[str]) -> tuple[list[int], int]:
-    """Where as many lines begin as are wanted, and are all but the same; nowhere if that would take too long to say.
-
-    Args:
-        there: The lines of the text, `plain`.
-        wanted: Those that are looked for, without line ends.
-
-    Returns:
-        The lines, from 0, and what it cost, in characters and lines.
-    """
-    wants = [_Wanted(plain(line)) for line in wanted]
-    total = sum(want.weight for want in wants)
-    if sum(len(want.line.replace(" ", "")) for want in wants) < FEWEST_CHARACTERS:
-        return [], total
-    # The longest line says most: the others are compared only where it is.
-    order = sorted(enumerate(wants), key=lambda one: -one[1].weight)
-    least = SIMILAR if len(wants) == 1 else SIMILAR_LINE
-    found: list[int] = []
-    spent = 0
-    for start in range(len(there) - len(wanted) + 1):
-        score = 0.0
-        for index, want in order:
-            ratio, cost = want.likeness(there[start + index], least)
-            if (spent := spent + cost) > _BUDGET:
-                return [], spent
-            if not ratio:
-                break
-            score += ratio * want.weight
-        else:
-            if score >= SIMILAR * total:
-                found.append(start)
-    return found, total + spent
-
-
-_CANDIDATES = 12
+_CANDIDATES = 40
 """Places that are compared thoroughly when nothing matches."""
 _COMPARED = 2000
-"""Characters of each that are compared."""
+"""Tokens and characters of each that are compared."""
+_PIECE = 4
+"""Characters of a piece of a word."""
+_MOST_PIECES = 40
+_ABOVE = 3
+"""Lines that are shown above the first one that differs."""
 _SHOWN_LINES = 12
 _SHOWN_WIDTH = 200
 _NAMED_MATCHES = 10
@@ -144,8 +69,11 @@ def explain_miss(lines: Sequence[str], wanted: Sequence[str], what: str) -> str:
         wanted: Those that were looked for.
         what: What they are called.
     """
-    if wanted and all(_NUMBERED.match(line) for line in wanted):
-        return f"{what} was not found: its lines begin with line numbers, which are not part of the text"
+    if any(map(str.strip, wanted)) and all(_NUMBERED.match(line) for line in wanted if line.strip()):
+        return (
+            f"{what} was not found: its lines begin with line numbers, which are not part of the text. "
+            "Give the text without the numbers and the tab after them"
+        )
     if not lines:
         return f"{what} was not found: the file is empty"
     start, end = _nearest(lines, wanted)
@@ -153,8 +81,10 @@ def explain_miss(lines: Sequence[str], wanted: Sequence[str], what: str) -> str:
     if hint := _difference(there, wanted):
         return f"{what} was not found. The nearest lines now ({hint}):\n{numbered(lines, start, end)}"
     diff = _short_diff(wanted, there)
+    differs = start + changed_ranges(wanted, there)[0].new_start
+    shown = max(start, min(differs - _ABOVE, end - _SHOWN_LINES))
     return (
-        f"{what} was not found. The nearest lines now:\n{numbered(lines, start, end)}\n"
+        f"{what} was not found. The nearest lines now:\n{numbered(lines, shown, end)}\n"
         f"What differs (- {what}, + the file):\n{diff}"
     )
 
@@ -162,24 +92,61 @@ def explain_miss(lines: Sequence[str], wanted: Sequence[str], what: str) -> str:
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, int]:
     """The stretch of `lines` most like `wanted`, found among those that share most words with it."""
     size = min(len(wanted), len(lines))
-    words = Counter(word for line in wanted for word in _words(line))
-    if not words:
-        return 0, size
+    words = {word for line in wanted for word in _words(line)}
+    shared = [_words(line) & words for line in lines]
+    # A word that is nowhere may be one that is written a little otherwise.
+    missing = words.difference(*shared)
+    pieces = [
+        word[at : at + _PIECE] for word in sorted(missing) for at in range(0, len(word) - _PIECE + 1, 2)
+    ]
+    if pieces:
+        for line, there in zip(lines, shared, strict=True):
+            folded = line.casefold()
+            there.update(piece for piece in pieces[:_MOST_PIECES] if piece in folded)
     # A word that is on every line says little.
-    spread = Counter(word for line in lines for word in _words(line) if word in words)
-    scores = [sum(1 / spread[word] ** 0.5 for word in _words(line) if word in words) for line in lines]
+    spread = Counter(word for there in shared for word in there)
+    if not spread:
+        return 0, size
+    scores = [sum(1 / spread[word] ** 0.5 for word in there) for there in shared]
     current = sum(scores[:size])
     windows = [(current, 0)]
     for start in range(1, len(lines) - size + 1):
         current += scores[start + size - 1] - scores[start - 1]
         windows.append((round(current, 6), -start))
-    joined = "\n".join(wanted)[:_COMPARED]
-    best, best_likeness = 0, -1.0
-    for _, negative in nlargest(_CANDIDATES, windows):
-        candidate = "\n".join(lines[-negative : -negative + size])[:_COMPARED]
-        if (likeness := similarity(candidate, joined)) > best_likeness:
-            best, best_likeness = -negative, likeness
+    starts = [-negative for _, negative in nlargest(_CANDIDATES, windows)]
+    starts += _aligned(lines, wanted, len(lines) - size)
+    sought, joined = _tokens(wanted), "\n".join(wanted)[:_COMPARED]
+
+    def likeness(start: int) -> float:
+        """How much of what is wanted is there, in place, and how little else."""
+        there = lines[start : start + size]
+        tokens_there = _common(sought, _tokens(there)) / max(1, len(sought))
+        in_place = sum(one == other for one, other in zip(wanted, there, strict=False)) / size
+        return 0.75 * tokens_there + 0.05 * in_place + 0.2 * similarity("\n".join(there)[:_COMPARED], joined)
+
+    # Of two that are as good the one that more speaks for comes first.
+    best = max(dict.fromkeys(starts), key=likeness)
     return best, best + size
+
+
+def _aligned(lines: Sequence[str], wanted: Sequence[str], last: int) -> list[int]:
+    """Where the wanted lines begin if the rarest of those that are there stand where they should."""
+    numbers: dict[str, list[int]] = {line.strip(): [] for line in wanted if line.strip()}
+    for number, line in enumerate(lines):
+        if (places := numbers.get(line.strip())) is not None:
+            places.append(number)
+    by_rarity = sorted(
+        (len(places), at, place)
+        for at, line in enumerate(wanted)
+        for places in [numbers.get(line.strip(), [])[:_CANDIDATES]]
+        for place in places
+    )
+    return [max(0, min(place - at, last)) for _, at, place in by_rarity[:_CANDIDATES]]
+
+
+def _tokens(lines: Sequence[str]) -> list[str]:
+    found = (token for line in lines for token in tokens(line[:_COMPARED]) if token.strip())
+    return list(islice(found, _COMPARED))
 
 
 def _words(line: str) -> set[str]:
@@ -194,7 +161,7 @@ def _difference(lines: Sequence[str], wanted: Sequence[str]) -> str:
     if ours.casefold() == theirs.casefold():
         return "only upper and lower case differ"
     if [plain(line) for line in lines] == [plain(line) for line in wanted]:
-        return "only quotation marks, dashes or special spaces differ"
+        return "only white space, quotation marks or dashes differ"
     return ""
 
 

@@ -19,7 +19,7 @@ from outrider.workspace.text.matching.blocks import (
     find,
     rewrite,
 )
-from outrider.workspace.text.matching.nearest import explain_miss, several
+from outrider.workspace.text.matching.nearest import explain_miss, numbered, several
 from outrider.workspace.text.matching.replacing import found_how
 
 _BEGIN, _END, _END_OF_FILE = "*** Begin Patch", "*** End Patch", "*** End of File"
@@ -533,10 +533,6 @@ def _place(
         return _place_insertion(there, hunk, name)
     found = find(there, hunk.old)
     if not found.windows:
-        if there.is_exhausted:
-            return (
-                f"{name} was not found as written; with this many hunks, similar lines are not searched for"
-            )
         return explain_miss(there.lines, hunk.old, name) if is_explained else f"{name} was not found"
     windows = _fitting(there, hunk, found.windows, placed)
     if not windows:
@@ -548,7 +544,9 @@ def _place(
         )
     (window,) = windows
     how = found_how(found.layer)
-    return window, f"was found {how}, at line {window.start + 1}." if how else ""
+    if not how:
+        return window, ""
+    return window, f"was found {how}. It replaced:\n{numbered(there.lines, window.start, window.end)}"
 
 
 def _fitting(there: Text, hunk: PatchHunk, windows: Sequence[Window], placed: _Placed) -> list[Window]:

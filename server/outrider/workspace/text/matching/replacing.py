@@ -1,8 +1,9 @@
 r"""Putting one text in the place of another, in a text that may not have it exactly as it was written.
 
 The old text is looked for in layers: as it stands; with other line ends; with other space at the ends of lines; with
-another indentation, which the new text gets too; and at last the one place that is almost the same. The first layer
-that finds anything decides, and it decides only where it finds one place: there is no guess between two.
+another indentation, which the new text gets too; and at last with other white space between the same tokens, or other
+quotation marks. The first layer that finds anything decides, and it decides only where it finds one place: there is no
+guess between two.
 Everything is literal: `$`, `\1` and the like mean themselves.
 """
 
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from outrider.workspace.text.matching.blocks import (
-    Found,
     Layer,
     Text,
     TooMuchWorkError,
@@ -21,14 +21,15 @@ from outrider.workspace.text.matching.blocks import (
     marked_between,
     rewrite,
 )
-from outrider.workspace.text.matching.nearest import explain_miss, several
+from outrider.workspace.text.matching.nearest import explain_miss, numbered, several
+from outrider.workspace.text.matching.tokens import is_in_word
 
 _LAYERS: dict[Layer, str] = {
     "exact": "",
     "line_ends": "apart from line ends",
     "trailing_space": "apart from space at the ends of lines",
     "indentation": "apart from its indentation, which was applied to the new text too",
-    "similarity": "almost",
+    "spacing": "apart from white space or the shape of quotation marks",
 }
 
 
@@ -40,6 +41,8 @@ class Replacement:
     new: str
     replace_all: bool = False
     """Whether more than one place may match, and all are replaced."""
+    whole_words: bool = False
+    """Whether only places count that neither begin nor end inside of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,16 @@ def replace(text: str, wish: Replacement) -> Replaced | MatchProblem:
     if not old:
         return MatchProblem("old is empty; to write a whole file use write_file")
     there = Text(text)
-    if spots := _as_it_stands(there, wish):
+    spots = _as_it_stands(there, wish)
+    if spots and wish.whole_words:
+        words = [one for one in spots if not (is_in_word(text, one.start) or is_in_word(text, one.end))]
+        if not words:
+            return MatchProblem(
+                f"old is only in longer words, {len(spots)} times; without whole_words they would match:\n"
+                f"{several(there.lines, [there.line_at(one.start) for one in spots])}"
+            )
+        spots = words
+    if spots:
         return _decide(there, "exact", spots, wish)
     if spots := _with_other_line_ends(there, wish):
         return _decide(there, "line_ends", spots, wish)
@@ -208,8 +220,6 @@ def _by_lines(there: Text, wish: Replacement) -> Replaced | MatchProblem:
         found = find(there, wanted)
     except TooMuchWorkError:
         return MatchProblem("old matches in too many places; make it longer, or use other lines")
-    if found.layer == "similarity" and wish.replace_all:
-        found = Found("similarity", [])
     if not found.windows:
         return MatchProblem(explain_miss(there.lines, wanted, "old"))
     marked = marked_between(wanted, coming)
@@ -240,9 +250,8 @@ def _decide(there: Text, layer: Layer, spots: list[_Spot], wish: Replacement) ->
     if len(spots) > 1 and not wish.replace_all:
         starts = [there.line_at(spot.start) for spot in spots]
         how = f" {_LAYERS[layer].partition(',')[0]}" if layer != "exact" else ""
-        help_ = "" if layer == "similarity" else ", or set replace_all"
         return MatchProblem(
-            f"old matches {len(spots)} times{how}; make it longer, so that only one place matches{help_}:\n"
+            f"old matches {len(spots)} times{how}; make it longer, so that only one place matches, or set replace_all:\n"
             f"{several(there.lines, starts)}"
         )
     parts: list[str] = []
@@ -258,8 +267,17 @@ def _decide(there: Text, layer: Layer, spots: list[_Spot], wish: Replacement) ->
     parts.append(there.text[position:])
     notes: tuple[str, ...] = ()
     if how := found_how(layer):
-        notes = (f"old was found {how}, at line {there.line_at(spans[0].start) + 1}.",)
+        notes = (f"old was found {how}. It replaced:\n{_replaced(there, spans)}",)
     return Replaced("".join(parts), tuple(spans), layer, notes)
+
+
+def _replaced(there: Text, spans: Sequence[Span]) -> str:
+    """The lines that the first of these places had."""
+    first = spans[0]
+    shown = numbered(
+        there.lines, there.line_at(first.start), there.line_at(max(first.start, first.end - 1)) + 1
+    )
+    return shown + (f"\n     … and {len(spans) - 1} more places" if len(spans) > 1 else "")
 
 
 def _places(text: str, old: str) -> list[int]:
