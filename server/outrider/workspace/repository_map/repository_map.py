@@ -356,7 +356,8 @@ def _block(path: str, definitions: Sequence[Definition], numbers: set[int]) -> s
     for top, inner in held.items():
         one = definitions[top]
         members = ", ".join(_member(definitions[number]) for number in inner)
-        lines.append(f"  {one.kind} {visible(one.name)} {one.line}{': ' if members else ''}{members}")
+        shown = visible(one.name + one.signature)
+        lines.append(f"  {one.kind} {shown} {one.line}{': ' if members else ''}{members}")
     return "\n".join(lines)
 
 
@@ -368,4 +369,4 @@ def _top(definitions: Sequence[Definition], number: int) -> int:
 
 def _member(one: Definition) -> str:
     kind = _SHORT_KINDS.get(one.kind, f"{one.kind} ")
-    return f"{kind}{visible(one.name)} {one.line}"
+    return f"{kind}{visible(one.name + one.signature)} {one.line}"
