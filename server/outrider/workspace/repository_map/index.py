@@ -4,7 +4,7 @@ It reads files and nothing else of the workspace, and none that it was not told 
 """
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final
@@ -148,7 +148,8 @@ class Index:
         blocks = blocks_of(ranked[: size // 4], definitions, int((1 - PATHS_SHARE) * size))
         known = {block.partition("\n")[0] for block in blocks} | {*focus.read, *focus.edited}
         room = size - sum(len(block.encode("utf-8", "replace")) + 1 for block in blocks)
-        return [*blocks, *_others(sorted(ranks, key=lambda path: (-ranks[path], path)), known, room)]
+        rest = [path for path in ranks if self.graph.entries[path].tags.definitions and path not in known]
+        return [*blocks, *_others(sorted(rest, key=lambda path: (-ranks[path], path)), room)]
 
     def _at_hand(self, focus: Focus) -> dict[str, float]:
         weights: dict[str, float] = {}
@@ -217,11 +218,10 @@ class Index:
             self.graph.put(shown, Entry(tags, tongue.family))
 
 
-def _others(paths: Iterable[str], known: Collection[str], room: int) -> list[str]:
+def _others(paths: Sequence[str], room: int) -> list[str]:
     """A block that names further files, sources and tests in turn, so far as there is room."""
-    sources = [path for path in paths if path not in known]
-    tests = [path for path in sources if is_test(path)]
-    sources = [path for path in sources if not is_test(path)]
+    tests = [path for path in paths if is_test(path)]
+    sources = [path for path in paths if not is_test(path)]
     lines, room = [OTHERS], room - len(OTHERS) - 1
     for pair in zip_longest(sources, tests):
         for path in pair:
