@@ -122,7 +122,7 @@ def test_the_text_of_the_editor_counts(files, new_index):
     assert "run_app" not in text
     assert text.index("class Wheel") < text.index("class Engine")
     index.set_texts({"app.py": None})
-    assert "run_app 3" in drawn(index, open=["app.py"])
+    assert "run_app() 3" in drawn(index, open=["app.py"])
 
 
 def test_files_that_changed_came_or_went_are_looked_at_and_no_others(files, firm, tmp_path, new_index):
@@ -137,7 +137,7 @@ def test_files_that_changed_came_or_went_are_looked_at_and_no_others(files, firm
     del given["lonely.py"]
     assert index.refresh(given) == 1
     text = drawn(index)
-    assert "brand_new 1" in text
+    assert "brand_new() 1" in text
     assert "nobody_knows" not in text
     (tmp_path / "work" / "new.py").unlink()
     index.refresh(given)

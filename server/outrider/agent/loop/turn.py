@@ -303,7 +303,7 @@ class Turn:
             return Finish("failed", "store_failed", problem)
         await look_around(self._services, self._record, self.id)
         await self._instructions.look()
-        self._map.look(self._conversation)
+        await self._map.look(self._conversation)
         self._titling.look(between_steps=True)
         self._take_in_what_is_new()
         await self._asker.route("main", self._conversation)

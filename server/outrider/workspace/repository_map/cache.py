@@ -132,6 +132,7 @@ def trim(used: Path, now: float) -> None:
             if room < 0 or now - status.st_mtime > MOST_DAYS * 86_400:
                 for end in _ENDS:
                     path.with_name(path.name + end).unlink(missing_ok=True)
+                path.with_suffix(".json").unlink(missing_ok=True)  # the map that is kept of it
 
 
 def _encoded(tags: Tags) -> str:
