@@ -171,3 +171,15 @@ def test_the_words_of_a_task_are_what_may_be_names():
     words = words_of("Fix `Tariff.price()` in src/tariff.py, see agent/loop: `x` is not PEP8.")
     assert {"Tariff.price", "Tariff", "price", "src/tariff.py", "tariff", "agent/loop", "PEP8"} <= set(words)
     assert len(words_of("a1 " * 5 + " ".join(f"word{number}" for number in range(2_000)))) == 500
+
+
+async def test_the_first_request_has_what_an_earlier_server_drew_and_is_still_true(begin, ready, workspace):
+    before = await asked_with_a_map(begin, ready, [ASK, DONE])
+    await before.command("outrider.map", {})
+    (workspace / "tests" / "test_tariff.py").write_text("def other(): pass\n")
+    state = before.options["stateDir"]
+    editor = await begin("stock", [READ, DONE], {**ON, "stateDir": state})
+    assert (await editor.run("Look at price"))["outcome"] == "completed"
+    (told,) = maps_in((await sent(editor))[0])
+    assert "tariff.py\n  function price(hours) 1" in told
+    assert "PriceTest" not in told

@@ -10,8 +10,8 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from aider.io import InputOutput  # pyright: ignore-- of the other environment
-from aider.repomap import RepoMap  # pyright: ignore-- of the other environment
+from aider.io import InputOutput  # pyright: ignore[reportMissingImports] -- of the other environment
+from aider.repomap import RepoMap  # pyright: ignore[reportMissingImports] -- of the other environment
 from litellm.litellm_core_utils.default_encoding import encoding  # pyright: ignore -- of the other environment; it brings the tokenizer
 
 

@@ -14,10 +14,8 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Final
 
+from outrider.workspace.repository_map.numbers import Numbers
 from outrider.workspace.repository_map.tags import Definition, Tags
-
-Numbers = tuple[int, ...]
-"""What the system says of a file from outside: device, inode, size, times."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS made (fingerprint TEXT NOT NULL);

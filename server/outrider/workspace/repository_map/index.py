@@ -12,9 +12,10 @@ from typing import Final
 from outrider.ports.maps import Focus
 from outrider.ports.patterns import WORD, linear
 from outrider.workspace.disk.file_stat import GRANULARITY
-from outrider.workspace.repository_map.cache import Cache, Numbers
+from outrider.workspace.repository_map.cache import Cache
 from outrider.workspace.repository_map.graph import SHORTEST_WORD, Entry, Graph, is_test, parts_of
-from outrider.workspace.repository_map.readers import Job, Readers, numbers_of
+from outrider.workspace.repository_map.numbers import Numbers, numbers_of
+from outrider.workspace.repository_map.readers import Job, Readers
 from outrider.workspace.repository_map.repository_map import blocks_of, visible
 from outrider.workspace.repository_map.tags import NONE, Tags, Tongue, tongue_of
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from outrider.ports.maps import Focus
 from outrider.workspace.repository_map.graph import SHORTEST_WORD, parts_of
-from outrider.workspace.repository_map.readers import numbers_of
+from outrider.workspace.repository_map.numbers import numbers_of
 
 KEPT_BYTES: Final = 48_000
 """Of the map that is kept: more than is told, as which of it matters depends on the task."""
