@@ -108,7 +108,7 @@ async def test_unsaved_text_counts_and_what_changed_on_the_disk(desk, make_map):
     desk.documents.close(uri)
     assert "first() 1" in await drawn(maps)
     desk.write("a.py", "def written(): pass\n")
-    assert "written 1" in await drawn(maps, open=["a.py"])
+    assert "written() 1" in await drawn(maps, open=["a.py"])
     desk.write("new.py", "def brand_new(): pass\n")
     maps.look_again()
     await asyncio.wait([maps._looking])

@@ -29,7 +29,7 @@ def shortened(text: str, limit: int) -> str:
     tail = tail[tail.find("\n") + 1 :] or tail
     middle = text[len(head) : len(text) - len(tail)]
     size = len(middle.encode("utf-8", "surrogatepass"))
-    lines = middle.count("\n") + 1
+    lines = middle.count("\n") + (not middle.endswith("\n"))
     return head.removesuffix("\n") + LEFT_OUT.format(lines=lines, size=size, tail=tail, limit=limit)
 
 
