@@ -44,7 +44,13 @@ def module(lines: int, marks: dict[int, str]) -> str:
 
 
 LONG = module(6_425, {5_200: "def quantize_here(value):", 5_201: "    return value"})
-CORE = module(3_500, {2_414: "    def consume_value(self, ctx, opts):", 2_420: "    # OMEGA-7: command line, env var, default_map, default"})
+CORE = module(
+    3_500,
+    {
+        2_414: "    def consume_value(self, ctx, opts):",
+        2_420: "    # OMEGA-7: command line, env var, default_map, default",
+    },
+)
 TASKS = [
     Task(
         "long file", "In decimal.py have quantize_here double its value.", {"decimal.py": LONG},
@@ -82,21 +88,31 @@ async def played(task: Task) -> tuple[int, int, int]:
     """Steps, thousand tokens of all requests, and those of them that are system and tools."""
     model = ScriptedModel(task.moves, context_window=task.window, purposes=task.purposes)
     settings = {"permissionMode": "full"}
-    run = await run_scenario(task.prompt, model, workspace=task.files, settings=settings, allow_left_over=True)
+    run = await run_scenario(
+        task.prompt, model, workspace=task.files, settings=settings, allow_left_over=True
+    )
     assert run.outcome == "completed", (task.name, run.outcome, run.reason)
     texts = [message.text for one in run.invocations for message in one.messages]
     for need in task.needs:
         assert any(need in text for text in texts), (task.name, need)
     size = fixed = 0
     for one in run.invocations:
-        own = len(one.messages[0].text.encode()) + sum(len(f"{tool.name}{tool.description}{tool.schema}".encode()) for tool in one.tools)
+        own = len(one.messages[0].text.encode()) + sum(
+            len(f"{tool.name}{tool.description}{tool.schema}".encode()) for tool in one.tools
+        )
         fixed += own
         size += own + sum(len(message.encoded) for message in one.messages[1:])
-    return sum(one.purpose == "main" for one in run.invocations), round(size / BYTES / 1_000), round(fixed / BYTES / 1_000)
+    return (
+        sum(one.purpose == "main" for one in run.invocations),
+        round(size / BYTES / 1_000),
+        round(fixed / BYTES / 1_000),
+    )
 
 
 async def main() -> int:
-    print("| task | steps | of the review | thousand tokens | of these system and tools | of the review |\n|---|--:|--:|--:|--:|--:|")
+    print(
+        "| task | steps | of the review | thousand tokens | of these system and tools | of the review |\n|---|--:|--:|--:|--:|--:|"
+    )
     is_worse = False
     for task in TASKS:
         steps, tokens, fixed = await played(task)
