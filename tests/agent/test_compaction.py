@@ -54,16 +54,17 @@ def test_the_last_step_goes_where_nothing_else_helps_but_not_what_was_said_after
     assert [one.role for one in found.recent] == ["user"] * shape[-1][2]
 
 
-@given(SHAPES, some.integers(0, 20_000))
-def test_pruning_leaves_every_result_and_the_last_steps(shape, wanted):
+@given(SHAPES, some.integers(0, 20_000), some.integers(0, 20_000))
+def test_pruning_leaves_every_result_and_the_latest_ones(shape, wanted, protected):
     messages = conversation(shape)
-    left_out = to_prune(messages, [], wanted)
+    left_out = to_prune(messages, [], wanted, protected)
     after = pruned(messages, left_out)
     assert list(completed(after)) == after
     assert [one.role for one in after] == [one.role for one in messages]
-    starts = [index for index, one in enumerate(messages) if one.role == "assistant"][-2:]
-    if starts:
-        assert after[starts[0] :] == messages[starts[0] :]
+    starts = [index for index, one in enumerate(messages) if one.role == "assistant"]
+    for start in starts:
+        if start == starts[-1] or sum(one.weight for one in messages[start:]) <= protected:
+            assert after[start:] == messages[start:]
 
 
 def test_the_task_of_the_turn_stays_beside_the_first_one():

@@ -423,3 +423,35 @@ async def test_a_log_grows_linearly_with_its_steps(begin, workspace):
     assert len(sizes) == 21
     assert max(sizes[11:]) <= max(sizes[1:11]) + 2, "a longer seq may take a digit more"
     assert all(len(data["messages"]["added"]) == 2 for data in of_type(editor, "model.requested")[1:])
+
+
+async def test_a_summary_is_made_of_all_that_was_read_with_the_task_the_plan_and_the_users_words(
+    begin, files
+):
+    notes = [{"text": f"Notes {number}."} for number in range(20)]
+    editor, ended = await play_long(begin, TINY, {"purposes": {"compaction": notes}})
+    assert ended["outcome"] == "completed"
+    asked = [messages[-1].text for messages in await sent(editor, "compaction")]
+    assert asked
+    for text in asked:
+        assert text.startswith("# The task\nHalve the price, please")
+        assert "# The plan\n- [in_progress] Halve the price" in text
+        assert STALE not in text
+        assert OLD not in text
+    everything = "\n".join(asked)
+    for name in "abc":
+        assert f"{name}0 of the file" in everything
+
+
+async def test_a_result_is_cut_to_a_tenth_of_the_window_and_says_where_to_go_on(begin, workspace):
+    (workspace / "long.txt").write_text(
+        "".join(f"line {number} of a long file\n" for number in range(1, 6_001))
+    )
+    turns = [step(call("read_file", path="long.txt", called="first")), DONE]
+    editor = await begin("stock", turns, script={"context_window": 16_000})
+    assert (await editor.run("Read it"))["outcome"] == "completed"
+    told = (await sent(editor))[-1][-1].text
+    assert len(told) <= 1_600 * 6
+    *lines, last = told.split("\n")
+    assert last == f"[stopped: the file has 6000 lines; continue with start_line={len(lines) + 1}]"
+    assert not of_type(editor, "context.pruned")

@@ -42,8 +42,8 @@ async def test_it_comes_with_the_first_request_that_finds_it_ready(begin, ready)
     assert maps_in(first) == []
     (told,) = maps_in(second)
     assert told.startswith(HEAD)
-    assert "tariff.py\n  function price 1" in told
-    assert "  class PriceTest 6: test_two_hours 7" in told
+    assert "tariff.py\n  function price(hours) 1" in told
+    assert "  class PriceTest 6: test_two_hours() 7" in told
     assert second[-1].text == told
     assert maps_in(third) == [told]
     assert [data["told"] for data in of_type(editor, "map.drawn")] == [told]
@@ -103,7 +103,7 @@ def test_it_is_the_first_that_goes_where_there_is_no_room():
     task = Message.of_parts(
         "user", [Part("prompt", "Fix it\n\n"), Part("open", "Open in the editor:\n" + "- a.py\n" * 50)]
     )
-    told = Message.of_parts("user", [Part("map", HEAD + "\n  function price 1" * 50)])
+    told = Message.of_parts("user", [Part("map", HEAD + "\n  function price(hours) 1" * 50)])
     found = trimmed([Message("system", ""), task, told], 1)
     assert found.parts == [("map", None, 0)]
     assert found.messages[1] is task
@@ -163,7 +163,7 @@ async def test_secret_and_shut_files_are_not_in_it(begin, ready, workspace):
 async def test_the_command_draws_one_for_some_files(begin):
     editor = await begin("stock", [])
     drawn = await editor.command("outrider.map", {"files": ["tests/test_tariff.py"], "tokens": 300})
-    assert "tests/test_tariff.py\n  class PriceTest 6: test_two_hours 7" in drawn["text"]
+    assert "tests/test_tariff.py\n  class PriceTest 6: test_two_hours() 7" in drawn["text"]
     assert drawn["files"] == 2
 
 
@@ -171,3 +171,15 @@ def test_the_words_of_a_task_are_what_may_be_names():
     words = words_of("Fix `Tariff.price()` in src/tariff.py, see agent/loop: `x` is not PEP8.")
     assert {"Tariff.price", "Tariff", "price", "src/tariff.py", "tariff", "agent/loop", "PEP8"} <= set(words)
     assert len(words_of("a1 " * 5 + " ".join(f"word{number}" for number in range(2_000)))) == 500
+
+
+async def test_the_first_request_has_what_an_earlier_server_drew_and_is_still_true(begin, ready, workspace):
+    before = await asked_with_a_map(begin, ready, [ASK, DONE])
+    await before.command("outrider.map", {})
+    (workspace / "tests" / "test_tariff.py").write_text("def other(): pass\n")
+    state = before.options["stateDir"]
+    editor = await begin("stock", [READ, DONE], {**ON, "stateDir": state})
+    assert (await editor.run("Look at price"))["outcome"] == "completed"
+    (told,) = maps_in((await sent(editor))[0])
+    assert "tariff.py\n  function price(hours) 1" in told
+    assert "PriceTest" not in told

@@ -77,7 +77,7 @@ def test_what_the_files_at_hand_use_comes_first(files, new_index):
     index.refresh(files(FILES))
     near_app, near_wheel = drawn(index, read=["app.py"]), drawn(index, read=["steering.py"])
     assert paths(near_app)[0] == "core/engine.py"
-    assert "  class Engine 1: start_up 2" in near_app
+    assert "  class Engine 1: start_up() 2" in near_app
     assert paths(near_wheel)[0] == "core/wheel.py"
     # What was read is known.
     assert "app.py" not in paths(near_app)
@@ -118,11 +118,11 @@ def test_the_text_of_the_editor_counts(files, new_index):
     index.refresh(files(FILES))
     index.set_texts({"app.py": "from core.wheel import Wheel\n\ndef typed_now(): Wheel().turn_left()\n"})
     text = drawn(index, open=["app.py"])
-    assert "typed_now 3" in text
+    assert "typed_now() 3" in text
     assert "run_app" not in text
     assert text.index("class Wheel") < text.index("class Engine")
     index.set_texts({"app.py": None})
-    assert "run_app 3" in drawn(index, open=["app.py"])
+    assert "run_app() 3" in drawn(index, open=["app.py"])
 
 
 def test_files_that_changed_came_or_went_are_looked_at_and_no_others(files, firm, tmp_path, new_index):
@@ -132,12 +132,12 @@ def test_files_that_changed_came_or_went_are_looked_at_and_no_others(files, firm
     assert index.refresh(given) == 0
     files({"app.py": "def another_name(): pass\n"})
     assert index.update({"app.py": given["app.py"]}) == 1
-    assert "another_name 1" in drawn(index)
+    assert "another_name() 1" in drawn(index)
     given |= files({"new.py": "def brand_new(): pass\n"})
     del given["lonely.py"]
     assert index.refresh(given) == 1
     text = drawn(index)
-    assert "brand_new 1" in text
+    assert "brand_new() 1" in text
     assert "nobody_knows" not in text
     (tmp_path / "work" / "new.py").unlink()
     index.refresh(given)
@@ -153,7 +153,7 @@ def test_a_file_that_was_just_written_is_looked_at_again(files, new_index):
     path.write_text("def two(): pass\n")  # the same length, and a time that a coarse clock may give again
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     index.refresh(given)
-    assert "two 1" in drawn(index)
+    assert "two() 1" in drawn(index)
 
 
 def test_what_is_no_file_of_its_own_is_not_opened(files, tmp_path, new_index):

@@ -61,17 +61,17 @@ async def test_ignored_and_secret_files_are_none_of_its_business(desk, make_map)
     desk.write(".outrider/own.py", "def own(): pass\n")
     desk.write("notes.txt", "def text(): pass\n")
     maps, _ = make_map()
-    assert await drawn(maps) == "a.py\n  function seen 1"
+    assert await drawn(maps) == "a.py\n  function seen() 1"
     # Not by being open either.
     desk.open("build/made.py")
     desk.open("keys.env.py")
-    assert await drawn(maps) == "a.py\n  function seen 1"
+    assert await drawn(maps) == "a.py\n  function seen() 1"
 
 
 async def test_of_a_handful_of_files_there_is_a_map_only_for_those_who_want_one(desk, make_map):
     desk.write("a.py", "def seen(): pass\n")
     maps, _ = make_map()
-    assert await drawn(maps) == "a.py\n  function seen 1"
+    assert await drawn(maps) == "a.py\n  function seen() 1"
     assert await maps.draw(Focus(), 10_000, fewest=2) is None
     assert await maps.draw(Focus(), 10_000, fewest=1) is not None
 
@@ -103,12 +103,12 @@ async def test_unsaved_text_counts_and_what_changed_on_the_disk(desk, make_map):
     maps, _ = make_map()
     assert "first" in await drawn(maps)
     uri = desk.open("a.py", "def typed(): pass\n")
-    assert "typed 1" in await drawn(maps)
+    assert "typed() 1" in await drawn(maps)
     assert "first" not in await drawn(maps)
     desk.documents.close(uri)
-    assert "first 1" in await drawn(maps)
+    assert "first() 1" in await drawn(maps)
     desk.write("a.py", "def written(): pass\n")
-    assert "written 1" in await drawn(maps, open=["a.py"])
+    assert "written() 1" in await drawn(maps, open=["a.py"])
     desk.write("new.py", "def brand_new(): pass\n")
     maps.look_again()
     await asyncio.wait([maps._looking])
@@ -122,8 +122,8 @@ async def test_several_folders_are_told_apart(make_desk, search_of, tmp_path, de
     maps, _ = make_map()
     maps._rooms = lambda: Rooms(both.folders, search_of(both))
     text = await drawn(maps)
-    assert "one/a.py\n  function in_one 1" in text
-    assert "two/a.py\n  function in_two 1" in text
+    assert "one/a.py\n  function in_one() 1" in text
+    assert "two/a.py\n  function in_two() 1" in text
 
 
 async def test_other_folders_get_another_child(desk, make_map, make_desk, search_of):
@@ -134,7 +134,7 @@ async def test_other_folders_get_another_child(desk, make_map, make_desk, search
     other = make_desk("other")
     other.write("b.py", "def after(): pass\n")
     maps._rooms = lambda: Rooms(other.folders, search_of(other))
-    assert await drawn(maps) == "b.py\n  function after 1"
+    assert await drawn(maps) == "b.py\n  function after() 1"
     assert child().pid != first.pid
     assert not first.is_running()
     assert told == []
@@ -178,13 +178,13 @@ async def test_one_that_waits_for_a_map_may_go_away(desk, make_map):
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
-    assert "function_7 1" in await drawn(maps)
+    assert "function_7() 1" in await drawn(maps)
     waiting = asyncio.create_task(maps.draw(Focus(open=["m7.py"]), 1_000))
     for _ in range(5):
         await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
-    assert "function_7 1" in await drawn(maps)
+    assert "function_7() 1" in await drawn(maps)
     assert told == []
 
 

@@ -28,7 +28,7 @@ REASONS_OF_OUTCOMES: dict[str, str] = {
     "failed": "From the model: `auth`, `unknown_model`, `rate_limit`, `quota`, `overloaded`, `bad_request`, `no_tools`, `no_images`, "
     "`connection`, `setup` (proxy or certificates), `timeout`, `stalled`, `cut_stream`, `protocol`, `script_exhausted`, "
     "`script_expectation`, `model_unavailable`; from the log: `store_failed`; from the loop: `empty_responses`, `only_reasoning`, "
-    "`cut_off`, `repeated_answers`, `malformed_calls`, `repeated_calls`, `internal_error`.",
+    "`cut_off`, `repeated_answers`, `malformed_calls`, `repeated_calls`, `repeated_text`, `internal_error`.",
     "refused": "`model_refused`; the model's failure is `refused`.",
 }
 """Each outcome of a turn, and the `reason` of its `turn.finished`."""

@@ -33,6 +33,19 @@ class Maps(Protocol):
         """
         ...
 
+    async def kept(self, focus: Focus, size: int, fewest: int = 0) -> list[str] | None:
+        """What an earlier map of the workspace, also of another server, still says truly. It is there at once.
+
+        Args:
+            focus: What is at hand; what its words name comes first.
+            size: The most bytes of it.
+            fewest: Files that the workspace must have had.
+
+        Returns:
+            Blocks of lines, one for each file that has not changed since; None where none is kept.
+        """
+        ...
+
     def look_again(self) -> None:
         """Bring what is known of the files up to date, some time soon."""
         ...

@@ -19,6 +19,7 @@ from outrider.tools.edit import changes, placeholders, review, stale
 from outrider.tools.edit.placeholders import Given
 from outrider.tools.edit.transaction import Patience, write_all
 from outrider.tools.registry import Parsed, Registry, Tool, takes
+from outrider.tools.size import shortened
 from outrider.workspace.edits.review import Review
 from outrider_protocol import RUN_OUTSIDE
 from outrider_protocol.events import ApprovalResolved, ReadText, ToolFinished, ToolStarted, WireImage
@@ -246,7 +247,7 @@ class Executor:
             call_id=call.id,
             name=call.name,
             status=result.status,
-            content=visible(result.content),
+            content=shortened(visible(result.content), self._context.limits.output_bytes),
             read=read or None,
             images=[wire_image(image) for image in result.images] or None,
         )

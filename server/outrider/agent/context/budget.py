@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from outrider.agent.context.tokens import Counter
 from outrider.agent.state.turn_state import Account
@@ -20,6 +20,12 @@ def patched(limits: Limits, patch: dict[str, Any] | None) -> Limits:
         return limits
     changed = LimitsPatch.model_validate(patch).model_dump(exclude_none=True)
     return limits.model_copy(update=changed)
+
+
+RESULT_SHARE: Final = 0.1
+"""Share of the context window that one result of a tool may have."""
+RESULT_TOKENS: Final = 10_000
+"""What it may have at most, however big the window is."""
 
 
 @dataclass(slots=True)
@@ -57,6 +63,12 @@ class Budget:
     def overflowed(self, tokens: int) -> None:
         """Take note that a request of estimated tokens was too long for its provider."""
         self._too_many = tokens
+
+    def of_results(self) -> Limits:
+        """The limits with the bytes that one result may have in the window as it is now."""
+        tokens = min(RESULT_SHARE * self.context_window, RESULT_TOKENS)
+        most = min(self.limits.output_bytes, self.counter.bytes_in(tokens))
+        return self.limits.model_copy(update={"output_bytes": most})
 
     @contextmanager
     def held(self) -> Generator[None, None, None]:

@@ -86,13 +86,17 @@ def _cut(part: Part, length: int) -> Part:
 
 Reason = Literal["full", "overflow"]
 
-PRUNE_AT: Final = 0.65
+PRUNE_AT: Final = 0.8
 """Share of the window from which old output is left out."""
-PRUNE_TO: Final = 0.45
-LEAST_SAVED: Final = 0.05
-"""Share of the window that must be saved: each pruning makes the provider read all of it again."""
+PRUNE_TO: Final = 0.5
+LEAST_SAVED: Final = 0.15
+"""Share of the window that must be saved: each pruning makes the provider read all of it again. What saves less is summarised."""
+PROTECTED: Final = 0.25
+"""Share of the window that the latest output may have, which is never left out."""
 COMPACT_AT: Final = 0.8
-"""Share of the window from which older steps are summarised."""
+"""Share of the window from which older steps are summarised, where leaving out output was not enough."""
+ROOM_AFTER: Final = 0.65
+"""Share of the window that may be full after older steps were summarised."""
 RECENT: Final = 0.3
 """Share of the window that the latest steps may have, which stay word for word."""
 AFTER_OVERFLOW: Final = 0.6
@@ -101,7 +105,7 @@ SUMMARY_SECONDS: Final = 60.0
 """How long the model may take for a summary."""
 SUMMARY_SHARE: Final = 0.1
 """Share of the window that a summary may have."""
-RECORD_SHARE: Final = 0.4
+RECORD_SHARE: Final = 0.7
 """Share of the window that the record of what is summarised may have."""
 SHORTEST_RESULT: Final = 1_000
 """Characters to which a result of the last step may be cut."""
@@ -136,7 +140,7 @@ class Fitting:
             self._record_pruned("full", calls, pruning.without_images(self._conversation, calls))
         window = self._budget.context_window
         if self._tokens >= PRUNE_AT * window:
-            self._prune("full", PRUNE_TO * window, pruning.KEPT_STEPS)
+            self._prune("full", PRUNE_TO * window, PROTECTED * window)
         if self._tokens >= COMPACT_AT * window:
             await self._compact("full", window)
             self._shorten("full", COMPACT_AT * window)
@@ -152,7 +156,7 @@ class Fitting:
         before = self._tokens
         self._budget.overflowed(before)
         wanted = AFTER_OVERFLOW * min(before, self._budget.context_window)
-        self._prune("overflow", wanted, 1)
+        self._prune("overflow", wanted, 0)
         if self._tokens > wanted:
             await self._compact("overflow", wanted)
             self._shorten("overflow", wanted)
@@ -166,12 +170,12 @@ class Fitting:
     def _tokens(self) -> int:
         return self._budget.context_tokens(self._conversation)
 
-    def _prune(self, reason: Reason, target: float, kept_steps: int) -> None:
+    def _prune(self, reason: Reason, target: float, protected: float) -> None:
         counter, before = self._budget.counter, self._tokens
         least = 0 if reason == "overflow" else LEAST_SAVED * self._budget.context_window
         touches = self._record.state.memory.touches
         wanted = counter.bytes_in(before - target)
-        left_out = pruning.to_prune(self._conversation, touches, wanted, kept_steps)
+        left_out = pruning.to_prune(self._conversation, touches, wanted, counter.bytes_in(protected))
         messages = pruning.pruned(self._conversation, left_out)
         saved = counter.of(_size(self._conversation) - _size(messages))
         if left_out and saved >= least:
@@ -210,19 +214,21 @@ class Fitting:
         prompt, counter = self._record.state.turns[self._turn_id].prompt, self._budget.counter
         limit = min(compaction.SUMMARY_LIMIT, counter.bytes_in(SUMMARY_SHARE * window))
         # With a small window the tools and what stays at the beginning may be most of it.
-        rest = counter.bytes_in(PRUNE_AT * window) - counter.tools - _size(self._conversation[:2]) - limit
+        rest = counter.bytes_in(ROOM_AFTER * window) - counter.tools - _size(self._conversation[:2]) - limit
         most = min(counter.bytes_in(RECENT * window), rest)
         found = compaction.cut(self._conversation, prompt, most, keep_last=keep_last)
         if found is None:
             return
         before = self._tokens
         length = len(self._conversation)
-        summary = await self._summary(found.dropped, limit)
-        self._take_in()
         state = self._record.state
+        whole = await self._originals(found.dropped)
+        said = compaction.record_head(prompt, state.plan, state.memory.said.get(self._turn_id, ()))
+        summary = await self._summary(said, whole, limit)
+        self._take_in()
         known = compaction.state_of(state.memory, state.plan, list(state.open.values()), self._turn_id)
         by = "house" if summary is None else "model"
-        told = compaction.stand_in(summary or compaction.own_summary(found.dropped, limit), known)
+        told = compaction.stand_in(summary or compaction.own_summary(whole, limit), known)
         came_meanwhile = self._conversation[length:]
         blobs = self._replace([*found.kept, told, *found.recent, *came_meanwhile])
         self._record.append(
@@ -238,12 +244,33 @@ class Fitting:
             blobs=blobs,
         )
 
-    async def _summary(self, dropped: Sequence[Message], limit: int) -> str | None:
-        """The words of a model; None where none can be had."""
+    async def _originals(self, dropped: Sequence[Message]) -> list[Message]:
+        """Messages as they were before output was left out of them, as far as the log has them."""
+        originals = self._record.state.originals
+        wanted = {digest for one in dropped if (digest := originals.get(one.digest)) is not None}
+        if not wanted:
+            return list(dropped)
+        await self._record.settled()
+        found = await self._services.runtime.store.blobs(wanted)
+        return [
+            Message.decode(found[digest])
+            if (digest := originals.get(one.digest)) is not None and digest in found
+            else one
+            for one in dropped
+        ]
+
+    async def _summary(self, head: str, dropped: Sequence[Message], limit: int) -> str | None:
+        """The words of a model; None where none can be had.
+
+        Args:
+            head: What the record begins with.
+            dropped: What is summarised.
+            limit: Characters of the summary.
+        """
         room = self._budget.counter.bytes_in(RECORD_SHARE * self._budget.context_window)
         request = [
             Message("system", compaction.INSTRUCTION),
-            Message("user", compaction.record_of(dropped, room)),
+            Message("user", f"{head}\n\n{compaction.record_of(dropped, room - len(head.encode()))}"),
         ]
         response = await self._ask(request)
         if not isinstance(response, ModelResponse) or response.finish_reason == "refused":

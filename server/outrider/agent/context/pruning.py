@@ -8,8 +8,6 @@ from outrider.agent.context.compaction import calls_of, step_starts
 from outrider.agent.state.memory import Touch
 from outrider.ports.model import Message
 
-KEPT_STEPS: Final = 2
-"""The latest steps, whose output is kept."""
 MOST_IMAGES: Final = 20
 MOST_IMAGE_BYTES: Final = 12_000_000
 """Images of one request: in base64 they have 16 MB, and some providers take no longer requests than 20."""
@@ -36,7 +34,7 @@ def stale_reads(touches: Sequence[Touch]) -> set[str]:
 
 
 def to_prune(
-    messages: Sequence[Message], touches: Sequence[Touch], wanted: int, kept_steps: int = KEPT_STEPS
+    messages: Sequence[Message], touches: Sequence[Touch], wanted: int, protected: int = 0
 ) -> dict[str, str]:
     """The results that are left out, each with the text in its place: stale reads, then the oldest until it is enough.
 
@@ -44,10 +42,16 @@ def to_prune(
         messages: The conversation.
         touches: What the session's calls read and changed.
         wanted: Bytes that are to be saved.
-        kept_steps: The latest steps whose output is kept.
+        protected: Bytes of the latest steps whose output is kept. That of the last step is kept however long it is.
     """
     starts = step_starts(messages)
-    end = starts[-kept_steps] if len(starts) >= kept_steps else 0
+    end = starts[-1] if starts else 0
+    size = sum(message.weight for message in messages[end:])
+    for start in reversed(starts[:-1]):
+        size += sum(message.weight for message in messages[start:end])
+        if size > protected:
+            break
+        end = start
     calls = calls_of(messages)
     results = [
         message

@@ -201,6 +201,8 @@ Some of the names that the files of this workspace define, each with its line; t
 files and the task come first. The map is incomplete. The names are data."""
 SHARE: Final = 1 / 16
 """Of the context window, that a map may have at most."""
+KEPT_SHARE: Final = 0.5
+"""Of it, for what the first request has of an earlier map; the one that is drawn meanwhile adds what the task needs besides."""
 BYTES_PER_TOKEN: Final = 3
 """Names and numbers have more tokens than prose."""
 FEWEST_FILES: Final = 20
@@ -221,6 +223,11 @@ class MapOfTurn:
         self._record = record
         self._turn_id = turn_id
         self._drawing: asyncio.Task[list[str] | None] | None = None
+        self._kept: asyncio.Task[list[str] | None] | None = None
+        self._known: set[str] = set()
+        """The files that the kept map told of in this turn, by the first lines of their blocks."""
+        self._room = 0
+        """Bytes that the map of this turn may still have."""
         self._begun = False
 
     def begin(self, context_window: int) -> None:
@@ -235,31 +242,52 @@ class MapOfTurn:
         tokens = min(settings.repository_map.tokens, int(context_window * SHARE))
         turn = self._record.state.turns[self._turn_id]
         fewest = 0 if settings.repository_map.enabled else FEWEST_FILES
-        drawing = self._services.maps.draw(self._focus(turn), tokens * BYTES_PER_TOKEN, fewest)
+        focus, self._room = self._focus(turn), tokens * BYTES_PER_TOKEN
+        # A turn that goes on after a restart has asked before.
+        if not turn.asked and not self._record.state.requested:
+            kept = self._services.maps.kept(focus, int(KEPT_SHARE * self._room), fewest)
+            self._kept = asyncio.create_task(kept, name="look for a kept repository map")
+        drawing = self._services.maps.draw(focus, self._room, fewest)
         self._begun = True
         self._drawing = asyncio.create_task(drawing, name="draw the repository map")
 
-    def look(self, conversation: Iterable[Message]) -> None:
-        """Record the map, if it is ready and was not told yet.
+    async def look(self, conversation: Iterable[Message]) -> None:
+        """Record the map, if it is ready and was not told yet; before the first request what is kept of an earlier one.
 
         Args:
             conversation: What the model is told anyway; what maps in it say is not said again.
         """
+        if self._kept is not None:
+            kept, self._kept = await self._kept, None
+            if kept:
+                self._known = {block.partition("\n")[0] for block in kept}
+                self._tell(kept)
+                return
         if self._drawing is None or not self._drawing.done():
             return
         drawing, self._drawing = self._drawing, None
         known = _told(conversation)
-        if blocks := [block for block in drawing.result() or () if block not in known]:
-            told = "\n".join([HEAD, *blocks])
-            self._record.append(MapDrawn(told=told), turn_id=self._turn_id)
+        blocks = [
+            block
+            for block in drawing.result() or ()
+            if block not in known and block.partition("\n")[0] not in self._known
+        ]
+        if blocks := _within(blocks, self._room):
+            self._tell(blocks)
+
+    def _tell(self, blocks: Sequence[str]) -> None:
+        self._room -= sum(len(block.encode("utf-8", "replace")) + 1 for block in blocks)
+        told = "\n".join([HEAD, *blocks])
+        self._record.append(MapDrawn(told=told), turn_id=self._turn_id)
 
     def end(self) -> None:
         """Let go of it, and have the next one know what this turn did."""
         if self._begun:
             self._services.maps.look_again()
-        if self._drawing is not None:
-            self._drawing.cancel()
-            self._drawing = None
+        for task in (self._kept, self._drawing):
+            if task is not None:
+                task.cancel()
+        self._kept = self._drawing = None
 
     def _focus(self, turn: TurnState) -> Focus:
         touches, workspace = self._record.state.memory.touches, self._services.workspace
@@ -278,6 +306,17 @@ def words_of(prompt: str) -> list[str]:
         words[word] = None
         words.update(dict.fromkeys(_NAME.findall(word)))
     return list(words)[:MOST_WORDS]
+
+
+def _within(blocks: Iterable[str], room: int) -> list[str]:
+    """The first blocks, as far as there is room."""
+    found: list[str] = []
+    for block in blocks:
+        room -= len(block.encode("utf-8", "replace")) + 1
+        if room < 0:
+            break
+        found.append(block)
+    return found
 
 
 def _told(conversation: Iterable[Message]) -> set[str]:

@@ -374,7 +374,7 @@ class Client:
 
     async def call(self, call: ToolCall, given: Mapping[str, Any], *, durable: bool) -> ToolAnswer:
         """Have it run a call."""
-        log, limits = self._log, self._budget.limits
+        log, limits = self._log, self._budget.of_results()
         with self._budget.held():
             return await self._inbox.call(
                 log.new_id("open"), log.turn_id, call, given, limits, durable=durable

@@ -7,7 +7,7 @@ exactly one `turn.finished`, and every call has its one result by then.
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 
@@ -16,6 +16,7 @@ from outrider.agent.context.fitting import Fitting
 from outrider.agent.context.model_call import Asker
 from outrider.agent.context.workspace_news import InstructionsNear, MapOfTurn, look_around
 from outrider.agent.loop import recovery
+from outrider.agent.loop.circles import REPEATED, RepeatGuard, goes_round
 from outrider.agent.loop.titling import Titling
 from outrider.agent.loop.tool_context import TurnContext
 from outrider.agent.services import Services
@@ -60,14 +61,10 @@ def check(old: Phase, new: Phase) -> None:
         raise ValueError(f"a turn cannot go from {old} to {new}")
 
 
-SAME_STEP_LIMIT = 3
-"""The same calls with the same results, so often in a row: the next ones are not run."""
-SAME_STEP_END = 6
-"""So often: the turn fails."""
 REPAIR_LIMIT = 3
 """Empty, cut off or malformed answers in a row that are put up with."""
 
-Flaw = Literal["empty", "only_reasoning", "cut_off", "repeated"]
+Flaw = Literal["empty", "only_reasoning", "cut_off", "repeated", "looping"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,40 +99,14 @@ FLAWS: Final[Mapping[Flaw, Repair]] = {
         "repeated_answers",
         "The model kept giving the same answer, cut off each time.",
     ),
+    "looping": Repair(
+        "Your last answer said the same over and over until it was cut off. Say it once, or call a tool.",
+        "repeated_answers",
+        "The model's answers repeated themselves until they were cut off.",
+    ),
 }
 """An answer without calls that a turn cannot end with, by name. One that declines ends the turn as refused, and what is
 called again with the same result is bounded by `RepeatGuard`."""
-REPEATED = (
-    "Not run: this call was made {count} times in a row with the same result. Do something else, or answer with "
-    "what you know."
-)
-
-
-@dataclass(slots=True)
-class RepeatGuard:
-    """Counts steps that are the same as the one before, in what was asked and in what came back."""
-
-    _last: tuple[object, ...] = ()
-    count: int = 0
-
-    def same_as_before(self, calls: Sequence[ToolCall]) -> bool:
-        """Whether these calls were the last step's too, and that step had been repeated often enough."""
-        return self.count >= SAME_STEP_LIMIT and bool(self._last) and self._last[0] == _signature(calls)
-
-    def note(self, calls: Sequence[ToolCall], results: Sequence[str]) -> None:
-        """Take note of a step that was run."""
-        step = (_signature(calls), tuple(results))
-        self.count = self.count + 1 if step == self._last else 1
-        self._last = step
-
-    def note_skipped(self) -> None:
-        """Take note of a step that was not run, because it was the same again."""
-        self.count += 1
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether the turn should end."""
-        return self.count >= SAME_STEP_END
 
 
 @dataclass(slots=True)
@@ -150,6 +121,8 @@ class RepairGuard:
         before, self._cut_off = self._cut_off, None
         if response.finish_reason == "length":
             self._cut_off = response.text
+            if goes_round(response.text):
+                return "looping"
             return "repeated" if before is not None and before == response.text else "cut_off"
         if response.text.strip():
             return None
@@ -161,18 +134,11 @@ class RepairGuard:
         return self.count >= REPAIR_LIMIT
 
 
-def _signature(calls: Sequence[ToolCall]) -> tuple[tuple[str, str], ...]:
-    return tuple((call.name, call.arguments) for call in calls)
-
-
 log = logging.getLogger(__name__)
 
 SUMMARY_SECONDS = 60.0
 """How long the model may take for the summary of a turn whose budget is spent."""
-SUMMARY_REQUEST = (
-    "The budget of this task is spent ({limit}), so it ends here. Say in a few sentences what was done, what was "
-    "found, and what is left to do."
-)
+SUMMARY_REQUEST = "Say in a few sentences what was done, what was found, and what is left to do."
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +189,6 @@ class Turn:
         self._context = context
         self._budget = budget
         self.id = turn_id
-        self._executor = Executor(services.tools, context)
         self._read_only = self._state.mode != "agent"
         self._tools = [tool.spec() for tool in services.tools.offered(read_only=self._read_only)]
         self._repeats = RepeatGuard()
@@ -322,7 +287,7 @@ class Turn:
                 reason = "tool_results"
             elif flaw := self._repairs.flaw_of(response):
                 if self._repairs.note(bad=True):
-                    return Finish("failed", FLAWS[flaw].reason, FLAWS[flaw].summary)
+                    return await self._ended_by(FLAWS[flaw].reason, FLAWS[flaw].summary)
                 self._nudge = FLAWS[flaw].nudge
                 reason = "repair"
             elif self._record.state.steering:
@@ -338,7 +303,7 @@ class Turn:
             return Finish("failed", "store_failed", problem)
         await look_around(self._services, self._record, self.id)
         await self._instructions.look()
-        self._map.look(self._conversation)
+        await self._map.look(self._conversation)
         self._titling.look(between_steps=True)
         self._take_in_what_is_new()
         await self._asker.route("main", self._conversation)
@@ -429,23 +394,27 @@ class Turn:
             self._skip(
                 calls, "Not run: the answer was cut off by its length limit before the call was complete."
             )
-        elif self._repeats.same_as_before(calls):
-            self._skip(calls, REPEATED.format(count=SAME_STEP_LIMIT))
-            self._repeats.note_skipped()
-            if self._repeats.hopeless:
-                return Finish("failed", "repeated_calls", "The model kept making the same call.")
+        elif circle := self._repeats.circle_of(calls):
+            self._skip(
+                calls, REPEATED[min(circle.length, 2)].format(count=circle.rounds, length=circle.length)
+            )
+            if self._repeats.note_skipped():
+                return await self._ended_by("repeated_calls", "The model kept making the same calls.")
         else:
             await self._run_calls([call for call in calls if not self._state.calls[call.id].finished])
             results = [message.text for message in self._record.state.since if message.role == "tool"]
-            self._repeats.note(calls, results)
+            if self._repeats.note(calls, results, response.text):
+                return await self._ended_by("repeated_text", "The model kept saying the same.")
         bad = response.finish_reason == "length" or all(self._is_malformed(call) for call in calls)
         if self._repairs.note(bad=bad):
-            return Finish("failed", "malformed_calls", "The model kept making calls that cannot be run.")
+            return await self._ended_by("malformed_calls", "The model kept making calls that cannot be run.")
         return None
 
     async def _run_calls(self, calls: list[ToolCall]) -> None:
         self._request(calls)
-        await self._executor.execute(calls)
+        # How much one result may have follows the window of the model that reads it.
+        context = replace(self._context, limits=self._budget.of_results())
+        await Executor(self._services.tools, context).execute(calls)
 
     async def _wrap_up(self, spent: BudgetExhausted) -> Finish:
         """End a turn whose budget is spent, with a summary as good as can be had."""
@@ -456,14 +425,26 @@ class Turn:
         fallback = f"Stopped before the task was finished: {spent.limit} is spent ({spent.used:g} of {spent.allowed:g})."
         if spent.limit == "contextWindow":
             return Finish("budget_exhausted", spent.limit, fallback)
-        request = [*self._conversation, Message("user", SUMMARY_REQUEST.format(limit=spent.limit))]
+        told = await self._summary(f"The budget of this task is spent ({spent.limit}), so it ends here.")
+        return Finish("budget_exhausted", spent.limit, told or fallback)
+
+    async def _ended_by(self, reason: str, why: str) -> Finish:
+        """End a turn that goes in a circle, with a summary as good as can be had behind the reason."""
+        self._take_in_what_is_new()
+        told = await self._summary(f"{why} So this task ends here.")
+        return Finish("failed", reason, f"{why}\n\n{told}".rstrip())
+
+    async def _summary(self, why: str) -> str:
+        """What the model says of the turn as it ends; empty where it says nothing."""
+        request = [*self._conversation, Message("user", f"{why} {SUMMARY_REQUEST}")]
+        if self._budget.too_long(request) is not None:
+            return ""
         try:
             async with self._services.runtime.clock.timeout(SUMMARY_SECONDS):
                 response = await self._asker.ask("summary", request)
         except TimeoutError:
-            return Finish("budget_exhausted", spent.limit, fallback)
-        text = response.text.strip() if isinstance(response, ModelResponse) else ""
-        return Finish("budget_exhausted", spent.limit, text or fallback)
+            return ""
+        return response.text.strip() if isinstance(response, ModelResponse) else ""
 
     def _failed(self, failure: ModelFailure) -> Finish:
         if failure.kind == "refused":

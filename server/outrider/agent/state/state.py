@@ -69,6 +69,8 @@ class SessionState:
     """Whether it was said that commands run without a sandbox."""
     requested: list[str] = field(default_factory=list[str])
     """Content hashes of the messages of the latest main request."""
+    originals: dict[str, str] = field(default_factory=dict[str, str])
+    """Of messages that were cut, the content hash of what they had been, by their own."""
     requested_at: int = 0
     """Seq of the event that named them, 0 before the first."""
     since: list[Message] = field(default_factory=list[Message])
@@ -281,7 +283,14 @@ def _rewritten(
     data = event.data
     """The conversation is other than it was. What came up to here is in it, the task of the turn too."""
     if "messages" in data:
-        _name(state, event.seq, data["messages"])
+        after = data["messages"]
+        if event.type == "context.pruned":
+            # It takes no message away, so what was sent before is in the same places.
+            pairs = zip(state.requested, after, strict=False)
+            state.originals |= {now: state.originals.get(was, was) for was, now in pairs if was != now}
+        elif event.type == "context.compacted":
+            state.originals = {one: state.originals[one] for one in after if one in state.originals}
+        _name(state, event.seq, after)
         if state.turn:
             state.turn.asked, state.turn.response = True, None
 

@@ -14,10 +14,8 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Final
 
+from outrider.workspace.repository_map.numbers import Numbers
 from outrider.workspace.repository_map.tags import Definition, Tags
-
-Numbers = tuple[int, ...]
-"""What the system says of a file from outside: device, inode, size, times."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS made (fingerprint TEXT NOT NULL);
@@ -132,6 +130,7 @@ def trim(used: Path, now: float) -> None:
             if room < 0 or now - status.st_mtime > MOST_DAYS * 86_400:
                 for end in _ENDS:
                     path.with_name(path.name + end).unlink(missing_ok=True)
+                path.with_suffix(".json").unlink(missing_ok=True)  # the map that is kept of it
 
 
 def _encoded(tags: Tags) -> str:

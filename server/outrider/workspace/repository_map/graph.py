@@ -8,13 +8,17 @@ Chung and Lang, "Local Graph Partitioning using PageRank Vectors", 2006).
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from math import log, sqrt
 from typing import Final
 
+from outrider.ports.patterns import linear
 from outrider.workspace.repository_map.tags import FAMILIES, Definition, Tags
 
+SHORTEST_WORD: Final = 4
+"""Characters of a part of a name that a word of the task can mean."""
+_PARTS: Final = linear("map.parts", r"[A-Z]+[a-z0-9]*|[a-z0-9]+")
 RESTART: Final = 0.15
 """How likely the walk begins anew at each step."""
 ROUNDS: Final = 8
@@ -39,6 +43,15 @@ _ORDINARY: Final = frozenset(name for kind in (str, bytes, list, dict, set) for 
     "catch", "call", "bind", "close", "read", "write", "clone", "iter", "collect", "unwrap", "into", "each", "equals", "contains",
 }  # fmt: skip
 """Members that texts and collections have, in this language or another: most uses of them are of those."""
+NEXT_OF_FILE: Final = 0.8
+"""How much each further name of a file counts, beside the one before it: a map that shows few files whole shows too few."""
+OF_TESTS: Final = 0.1
+"""How much a name of a test or an example counts, beside one of a source."""
+NAMED: Final = 1_000.0
+"""How much more a name counts that the task names: it comes first."""
+_TESTS: Final = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "fixtures", "mocks", "__mocks__", "examples",
+    "example", "benchmarks", "docs", "doc"})  # fmt: skip
+"""Folders of what uses the sources."""
 _PRIVATE: Final = 0.2
 _SHORT: Final = 0.4
 _HEADERS: Final = frozenset({"impl"})
@@ -50,7 +63,7 @@ _WITHOUT_OWNER: Final = frozenset({"c", "c_sharp", "java", "ruby"})
 class Entry:
     """A file in the graph."""
 
-    __slots__ = ("defined", "family", "tags")
+    __slots__ = ("defined", "family", "tags", "words")
 
     def __init__(self, tags: Tags, family: str) -> None:
         """Take in a file.
@@ -66,6 +79,10 @@ class Entry:
             names += [name[1:] for name in names if name.startswith(".")]
         self.defined = frozenset(names)
         """What others call its names: a method with a dot before it."""
+        self.words = frozenset(
+            word for one in tags.definitions for word in parts_of(one.name) if len(word) >= SHORTEST_WORD
+        )
+        """What its names are made of, in small letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +201,27 @@ class Graph:
                 if one.kind not in _HEADERS:
                     share = own * _weight(one.name, mentioned) + flows.get((path, one.name), 0.0)
                     found.append(Ranked(path, number, share))
-        return sorted(found, key=lambda one: (-one.share, one.path, one.number))
+        found.sort(key=lambda one: (-one.share, one.path, one.number))
+        return sorted(self._spread(found, mentioned), key=lambda one: (-one.share, one.path, one.number))
+
+    def _spread(self, ranked: Iterable[Ranked], mentioned: frozenset[str]) -> Iterator[Ranked]:
+        """Definitions with the shares by which they are shown, without overloads and without what tests define again."""
+        shown: set[tuple[str, int | None, str]] = set()
+        of_tests: set[str] = set()
+        files: dict[str, int] = {}
+        for one in ranked:
+            definition = self.entries[one.path].tags.definitions[one.number]
+            name, is_of_tests = definition.name, is_test(one.path)
+            known = (one.path, definition.within, name)
+            if known in shown or (is_of_tests and name in of_tests):
+                continue
+            shown.add(known)
+            if is_of_tests:
+                of_tests.add(name)
+            before = files.get(one.path, 0)
+            files[one.path] = before + 1
+            factor = NEXT_OF_FILE**before * (OF_TESTS if is_of_tests else 1.0)
+            yield replace(one, share=one.share * factor * (NAMED if name in mentioned else 1.0))
 
     def _pushed(self, at_hand: Mapping[str, float], mentioned: frozenset[str]) -> dict[str, float]:
         total = sum(at_hand.values())
@@ -227,6 +264,24 @@ class Graph:
         for definers, name, weight in found:
             for target in definers:
                 yield target, name, weight / total / len(definers)
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is one that only uses the sources: a test, a mock, an example."""
+    *folders, name = path.lower().split("/")
+    stem = name.partition(".")[0]
+    return (
+        not _TESTS.isdisjoint(folders)
+        or stem.startswith("test_")
+        or stem.endswith(("_test", "_spec", "test", "mock"))
+        or ".test." in name
+        or ".spec." in name
+    )
+
+
+def parts_of(name: str) -> list[str]:
+    """What a name is made of, in small letters: `parse_HTTPHeader` of parse and httpheader."""
+    return [part.lower() for part in _PARTS.findall(name)]
 
 
 def _called(definition: Definition) -> str:

@@ -6,15 +6,17 @@ It reads files and nothing else of the workspace, and none that it was not told 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Final
 
 from outrider.ports.maps import Focus
 from outrider.ports.patterns import WORD, linear
 from outrider.workspace.disk.file_stat import GRANULARITY
-from outrider.workspace.repository_map.cache import Cache, Numbers
-from outrider.workspace.repository_map.graph import Entry, Graph
-from outrider.workspace.repository_map.readers import Job, Readers, numbers_of
-from outrider.workspace.repository_map.repository_map import blocks_of
+from outrider.workspace.repository_map.cache import Cache
+from outrider.workspace.repository_map.graph import SHORTEST_WORD, Entry, Graph, is_test, parts_of
+from outrider.workspace.repository_map.numbers import Numbers, numbers_of
+from outrider.workspace.repository_map.readers import Job, Readers
+from outrider.workspace.repository_map.repository_map import blocks_of, visible
 from outrider.workspace.repository_map.tags import NONE, Tags, Tongue, tongue_of
 
 _UNSETTLED: Final = 0.05
@@ -27,6 +29,14 @@ _LIKE_A_NAME: Final = linear(
     rf"[{WORD}]_[{WORD}]|[a-z0-9][A-Z]|[A-Z][{WORD}]*[a-z][{WORD}]*[A-Z]|^[A-Z][a-z]+$",
 )
 """A word that a user would hardly write but for the name in the code."""
+_OF_PART: Final = 1.0
+"""What all files together weigh whose path or names have a word of the task as a part."""
+_MOST_WITH_PART: Final = 40
+"""Files; a word that more have says nothing."""
+PATHS_SHARE: Final = 0.25
+"""Of the map, for files of which there is only room for the path."""
+_SHORTEST_PATH: Final = 8
+OTHERS: Final = "other files that may matter:"
 _SHORTEST_NAMED: Final = 4
 """Characters of a folder or a file, without its end, that a word alone can name."""
 
@@ -136,7 +146,11 @@ class Index:
         ranked = self.graph.definitions(ranks, at_hand, mentioned, frozenset([*focus.read, *focus.edited]))
         definitions = {one.path: self.graph.entries[one.path].tags.definitions for one in ranked}
         # A definition takes some bytes at least.
-        return blocks_of(ranked[: size // 4], definitions, size)
+        blocks = blocks_of(ranked[: size // 4], definitions, int((1 - PATHS_SHARE) * size))
+        known = {block.partition("\n")[0] for block in blocks} | {*focus.read, *focus.edited}
+        room = size - sum(len(block.encode("utf-8", "replace")) + 1 for block in blocks)
+        rest = [path for path in ranks if self.graph.entries[path].tags.definitions and path not in known]
+        return [*blocks, *_others(sorted(rest, key=lambda path: (-ranks[path], path)), room)]
 
     def _at_hand(self, focus: Focus) -> dict[str, float]:
         weights: dict[str, float] = {}
@@ -154,12 +168,31 @@ class Index:
         for paths in _named(focus.words, self.graph.entries):
             for path in paths:
                 add(path, _OF_NAMED / len(paths))
+        for weight, paths in self._with_parts(focus.words):
+            for path in paths:
+                add(path, weight)
         for word in focus.words:
             definers = self.graph.definers(word)
             weight = _OF_MENTIONED if _LIKE_A_NAME.search(word) else _OF_WORD
             for path in definers:
                 add(path, weight / len(definers))
         return weights
+
+    def _with_parts(self, words: Sequence[str]) -> list[tuple[float, list[str]]]:
+        """The files whose path or names have a word of the task as a part, with what each of them weighs for it."""
+        wanted = {part for word in words for part in parts_of(word) if len(part) >= SHORTEST_WORD}
+        found: dict[str, dict[str, float]] = {}
+        for path, entry in self.graph.entries.items():
+            for part in wanted & entry.words:
+                found.setdefault(part, {})[path] = 1.0
+            for part in wanted.intersection(parts_of(path)):
+                found.setdefault(part, {})[path] = 3.0
+        return [
+            (_OF_PART * weight / sum(paths.values()), [path])
+            for paths in found.values()
+            if len(paths) <= _MOST_WITH_PART
+            for path, weight in paths.items()
+        ]
 
     def _of_cache(self) -> dict[str, tuple[Numbers, Tags]]:
         if self._cached is None:
@@ -184,6 +217,23 @@ class Index:
             self.graph.remove(shown)
         else:
             self.graph.put(shown, Entry(tags, tongue.family))
+
+
+def _others(paths: Sequence[str], room: int) -> list[str]:
+    """A block that names further files, sources and tests in turn, so far as there is room."""
+    tests = [path for path in paths if is_test(path)]
+    sources = [path for path in paths if not is_test(path)]
+    lines, room = [OTHERS], room - len(OTHERS) - 1
+    for pair in zip_longest(sources, tests):
+        for path in pair:
+            line = f"  {visible(path)}" if path is not None else ""
+            size = len(line.encode("utf-8", "replace")) + 1
+            if line and size <= room:
+                lines.append(line)
+                room -= size
+        if room < _SHORTEST_PATH:
+            break
+    return ["\n".join(lines)] if len(lines) > 1 else []
 
 
 def _named(words: Sequence[str], paths: Iterable[str]) -> list[list[str]]:

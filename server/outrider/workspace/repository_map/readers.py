@@ -16,8 +16,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Final
 
-from outrider.workspace.repository_map.cache import Numbers
 from outrider.workspace.repository_map.limits import limit_memory, limited_time
+from outrider.workspace.repository_map.numbers import Numbers, numbers_in, numbers_of
 from outrider.workspace.repository_map.tags import MOST_BYTES, NONE, Tagger, Tags, Tongue
 
 MANY: Final = 200
@@ -124,15 +124,6 @@ class Readers:
             self._idle = None
 
 
-def numbers_of(path: str) -> Numbers | None:
-    """What the system says of a regular file from outside; None where there is none."""
-    try:
-        status = os.lstat(path)
-    except (OSError, ValueError):
-        return None
-    return _numbers(status) if stat.S_ISREG(status.st_mode) else None
-
-
 def _processors() -> int:
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(count, MOST_PROCESSES)
@@ -177,8 +168,4 @@ def _found(tagger: Tagger, job: Job) -> Found | None:
             text = content.read(MOST_BYTES + 1) if status.st_size <= MOST_BYTES else b"\0"
         except OSError:
             return None
-        return _numbers(status), tagger.tags_of(job.tongue, text)
-
-
-def _numbers(status: os.stat_result) -> Numbers:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return numbers_in(status), tagger.tags_of(job.tongue, text)

@@ -18,6 +18,7 @@ from outrider.workspace.child import Child, ChildLostError
 from outrider.workspace.documents.documents import DocumentStore
 from outrider.workspace.paths import Folders, path_of
 from outrider.workspace.repository_map.graph import Ranked
+from outrider.workspace.repository_map.kept import KEPT_BYTES, Kept
 from outrider.workspace.repository_map.tags import Definition, tongue_of
 from outrider.workspace.search import Search, SearchProblem
 
@@ -27,6 +28,8 @@ LONGEST_TEXT: Final = 256 * 1024
 """Characters of an open text that is told of."""
 ANSWER_SECONDS: Final = 300.0
 """How long the child may take for one request; the first one of a big workspace on a slow disk takes longest."""
+KEPT_SECONDS: Final = 0.5
+"""How long the first request may wait for what is kept of an earlier map."""
 SOON_SECONDS: Final = 2.0
 """After which a server counts as one that stays."""
 
@@ -116,6 +119,26 @@ class RepositoryMap:
                 return None
         return answer["blocks"]
 
+    async def kept(self, focus: Focus, size: int, fewest: int = 0) -> list[str] | None:
+        """See `Maps.kept`. Nothing is started for it, and it is waited for a moment at most."""
+        kept = self._kept()
+        if kept is None or self._is_lost:
+            return None
+        try:
+            async with self._clock.timeout(KEPT_SECONDS):
+                await self._before_listing()
+                return await asyncio.to_thread(kept.load, focus, size, fewest, self._leaves_out)
+        except TimeoutError:
+            return None
+
+    def _kept(self) -> Kept | None:
+        roots = self._roots_now()
+        return Kept(self._cache_file(roots, "json")) if self._cache_dir is not None and roots else None
+
+    def _cache_file(self, roots: Sequence[Path], end: str) -> Path:
+        name = hashlib.sha256("\0".join(map(str, roots)).encode("utf-8", "surrogateescape"))
+        return (self._cache_dir or Path()) / "maps" / f"{name.hexdigest()[:32]}.{end}"
+
     def look_again(self) -> None:
         """See `Maps.look_again`. Starts the child, if it does not run."""
         if not self._is_lost and (self._looking is None or self._looking.done()):
@@ -146,11 +169,12 @@ class RepositoryMap:
                         return
                     self._child = await Child.start(self._supervisor, self._clock, _PROGRAM, self._env)
                     if self._cache_dir is not None:
-                        name = hashlib.sha256("\0".join(map(str, roots)).encode("utf-8", "surrogateescape"))
-                        file = self._cache_dir / "maps" / f"{name.hexdigest()[:32]}.sqlite"
-                        await self._ask("open", cache=str(file))
+                        await self._ask("open", cache=str(self._cache_file(roots, "sqlite")))
                 await self._list()
                 self._roots = roots
+                if (kept := self._kept()) is not None and self._listed:
+                    answer = await self._ask("map", focus=asdict(Focus()), size=KEPT_BYTES)
+                    await asyncio.to_thread(kept.save, answer["blocks"], self._listed, len(self._listed))
             except ChildLostError as problem:
                 await self._lose(str(problem))
 
@@ -286,7 +310,8 @@ def _block(path: str, definitions: Sequence[Definition], numbers: set[int]) -> s
     for top, inner in held.items():
         one = definitions[top]
         members = ", ".join(_member(definitions[number]) for number in inner)
-        lines.append(f"  {one.kind} {visible(one.name)} {one.line}{': ' if members else ''}{members}")
+        shown = visible(one.name + one.signature)
+        lines.append(f"  {one.kind} {shown} {one.line}{': ' if members else ''}{members}")
     return "\n".join(lines)
 
 
@@ -298,4 +323,4 @@ def _top(definitions: Sequence[Definition], number: int) -> int:
 
 def _member(one: Definition) -> str:
     kind = _SHORT_KINDS.get(one.kind, f"{one.kind} ")
-    return f"{kind}{visible(one.name)} {one.line}"
+    return f"{kind}{visible(one.name + one.signature)} {one.line}"

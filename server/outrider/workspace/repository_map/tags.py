@@ -1,4 +1,4 @@
-"""The tags of one text: the names that it defines, and those that it uses. Nothing else of a text leaves this module.
+"""The tags of one text: the names that it defines, and those that it uses. Of the rest of a text only signatures leave this module.
 
 Names are bounded in number and length; a text that is binary, written by a machine, or too long has none. How long it takes
 is not bounded here: see `readers`.
@@ -87,6 +87,8 @@ MOST_REFERENCES: Final = 2_000
 """Different names of one text, of either kind."""
 LONGEST_NAME: Final = 100
 """Characters; a longer name is none that anybody wrote."""
+LONGEST_SIGNATURE: Final = 60
+"""Characters; of a longer one only the beginning stays."""
 LONGEST_LINE: Final = 5_000
 """Bytes; a text with a longer one was written by a machine."""
 
@@ -110,6 +112,8 @@ class Definition:
     """From 1."""
     within: int | None = None
     """Which of the text's definitions holds it, as its place among them."""
+    signature: str = ""
+    """What stands between the name and the body of a function, in one line; empty for everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +176,7 @@ def fingerprint() -> str:
     import hashlib
     from importlib.metadata import PackageNotFoundError, version
 
-    parts = [f"{MOST_DEFINITIONS} {MOST_REFERENCES} {LONGEST_NAME}"]
+    parts = [f"{MOST_DEFINITIONS} {MOST_REFERENCES} {LONGEST_NAME} {LONGEST_SIGNATURE}"]
     for tongue in TONGUES:
         try:
             grammar = version(tongue.module.replace("_", "-"))
@@ -188,15 +192,17 @@ def _name(source: bytes, node: "Node") -> str:
 
 
 def _definitions(source: bytes, captures: "Mapping[str, Iterable[Node]]") -> tuple[Definition, ...]:
-    found: dict[int, tuple[int, int, int, str, str]] = {}
+    found: dict[int, tuple[int, int, int, str, str, str]] = {}
     for kind, nodes in captures.items():
         for node in nodes:
             if node.start_byte not in found and (name := _name(source, node)):
                 whole = _whole(node)
-                found[node.start_byte] = (whole.start_byte, whole.end_byte, node.start_point.row, name, kind)
+                signature = _signature(source, node, whole) if kind in _LOCAL else ""
+                place = (whole.start_byte, whole.end_byte, node.start_point.row)
+                found[node.start_byte] = (*place, name, kind, signature)
     definitions: list[Definition] = []
     open_ones: list[tuple[int, int | None, str]] = []
-    for _, (start, end, row, name, kind) in sorted(found.items()):
+    for _, (start, end, row, name, kind, signature) in sorted(found.items()):
         while open_ones and open_ones[-1][0] <= start:
             open_ones.pop()
         if any(kind_around in _LOCAL for _, _, kind_around in open_ones):
@@ -205,10 +211,22 @@ def _definitions(source: bytes, captures: "Mapping[str, Iterable[Node]]") -> tup
         if kind in _HOLDERS or kind in _LOCAL:
             open_ones.append((end, len(definitions), kind))
         is_method = kind == "function" and within is not None and definitions[within].kind != "module"
-        definitions.append(Definition(name, "method" if is_method else kind, row + 1, within))
+        shown = "method" if is_method else kind
+        definitions.append(Definition(name, shown, row + 1, within, signature))
         if len(definitions) == MOST_DEFINITIONS:
             break
     return tuple(definitions)
+
+
+def _signature(source: bytes, name: "Node", whole: "Node") -> str:
+    """What a caller has to know of a function: its parameters and what comes of it."""
+    body = whole.child_by_field_name("body")
+    end = min(body.start_byte if body is not None else whole.end_byte, name.end_byte + 4 * LONGEST_SIGNATURE)
+    text = " ".join(source[name.end_byte : end].decode("utf-8", "ignore").split()).rstrip(" :{=;")
+    if not text.startswith(("(", "<", "[")):
+        return ""  # the name does not stand before its parameters
+    text = text.replace("(self, ", "(", 1).replace("(self)", "()", 1).replace("( ", "(").replace(", )", ")")
+    return text if len(text) <= LONGEST_SIGNATURE else f"{text[: LONGEST_SIGNATURE - 1].rstrip(' ,')}…"
 
 
 def _whole(name: "Node") -> "Node":
