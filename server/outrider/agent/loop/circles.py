@@ -36,7 +36,7 @@ REPEATED: Final = {
 }
 """What the model is told, by the length of its circle, the last one for all longer ones."""
 _WAITS: Final = linear("loop.waits", r'(?:^|[\s;&|("])(?:sleep|wait|watch|inotifywait)(?:[\s;&|)"]|$)')
-_WAITING_TOOLS: Final = frozenset({"read_job", "wait", "wait_job"})
+_WAITING_TOOLS: Final = frozenset({"read_job", "wait"})
 
 Signature = tuple[tuple[str, str], ...]
 
