@@ -208,6 +208,15 @@ def test_what_only_reads_runs_all_the_same(way):
     assert "processes it left behind were ended" in came["c"][1]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_no_job_is_left_to_run_on(way):
+    came, started = asyncio.run(
+        play([[call("run_command", command="tail -f tariff.py", background=True, called="c")]], way)
+    )
+    assert (came["c"][0], started) == ("denied", [])
+    assert "no background job is possible" in came["c"][1]
+
+
 def test_a_program_that_is_not_on_the_list_would_be_seen():
     """The programs of the place tell on themselves, and the machine's table shows what they leave."""
     with tempfile.TemporaryDirectory() as folder:

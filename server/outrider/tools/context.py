@@ -396,6 +396,7 @@ class JobContext:
     """The session's."""
     clock: Clock
     """Times what waits for the outside."""
+    limits: Limits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,11 +62,14 @@ class Access:
     """Of a command: that it would run without a sandbox; None where it is confined."""
     leaves: str = ""
     """What of its sandbox a command is to leave, because the model asks for it, in words; empty where it does not."""
+    is_job: bool = False
+    """Whether it is a background job, which runs on when its turn has ended."""
 
     @property
     def only_reads(self) -> bool:
-        """Whether it is a command that only reads, inside the workspace."""
-        return self.inside and not self.leaves and self.command is not None and self.command.only_reads
+        """Whether it is a command that only reads, inside the workspace, and ends with its turn."""
+        reads = self.command is not None and self.command.only_reads
+        return reads and self.inside and not self.leaves and not self.is_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,8 @@ def decide(
     if ruling is not None and ruling.verdict == "deny":
         return Judgement("deny", ruling.reason, "rule", ruling.ids)
     if mode == "read-only" and access.effect != "read" and not access.only_reads:
-        return Judgement("deny", f"the session is read-only: no {access.effect} is possible")
+        what = "background job" if access.is_job else access.effect
+        return Judgement("deny", f"the session is read-only: no {what} is possible")
     if access.writes_secret:
         return Judgement("ask", access.writes_secret, warning=access.writes_secret)
     if ruling is not None and ruling.verdict == "ask":

@@ -68,15 +68,17 @@ async def plan_wait(params: Wait, _call: ToolCall, context: JobContext) -> Actio
     if isinstance(is_wanted, PatternError):
         return error(f"text is no regular expression that RE2 takes: {is_wanted}")
 
+    seconds = _longest(params, context)
+
     async def perform() -> ToolResult:
         job.is_watched = True
         try:
             if is_wanted is None:
-                await job.wait(params.seconds)
+                await job.wait(seconds)
                 found = ""
             else:
-                came = await job.wait_for(is_wanted, params.seconds)
-                found = "the text came; " if came else f"the text did not come in {params.seconds:g} s; "
+                came = await job.wait_for(is_wanted, seconds)
+                found = "the text came; " if came else f"the text did not come in {seconds:g} s; "
                 if not came and job.status != "running":
                     found = "it ended before the text came; "
         finally:
@@ -91,11 +93,18 @@ def _plan_time(params: Wait, context: JobContext) -> Action | ToolResult:
     if params.text is not None:
         return error("text goes with job: it is what that job prints.")
 
+    seconds = _longest(params, context)
+
     async def perform() -> ToolResult:
-        await context.clock.sleep(params.seconds)
-        return ok(f"[{params.seconds:g} s have passed]")
+        await context.clock.sleep(seconds)
+        return ok(f"[{seconds:g} s have passed]")
 
     return Action(access=Access("read"), perform=perform)
+
+
+def _longest(params: Wait, context: JobContext) -> float:
+    """The longest that is waited: no longer than a command may take."""
+    return min(params.seconds, context.limits.command_seconds)
 
 
 def _wanted(params: Wait) -> Callable[[str], bool] | PatternError | None:

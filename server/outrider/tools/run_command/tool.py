@@ -127,6 +127,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
             command=command,
             no_sandbox=None if confined.confinement or leaves else _none(confined),
             leaves=leaves,
+            is_job=params.background,
         ),
         perform=run.start if params.background else run.run,
         prepare=prepare,
