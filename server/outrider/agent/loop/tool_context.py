@@ -34,6 +34,11 @@ from outrider_protocol.events import EventData, Mode, SandboxAbsent, ToolFinishe
 from outrider_protocol.settings import Effect, PermissionMode
 
 
+def shared_by(runtime: Runtime, name: str) -> Shared:
+    """What the commands of a session share, by the session's name. Whoever makes it closes it."""
+    return Shared(runtime.supervisor, runtime.state_dir / "sandbox" / "tmp" / name)
+
+
 class Commands:
     """Commands in the workspace of a server."""
 

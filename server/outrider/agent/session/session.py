@@ -16,7 +16,7 @@ from outrider.agent.interaction.inbox import Channel, Inbox, Refusal, decision_t
 from outrider.agent.interaction.quoting import short
 from outrider.agent.loop import recovery
 from outrider.agent.loop.titling import Titling
-from outrider.agent.loop.tool_context import TurnContext
+from outrider.agent.loop.tool_context import TurnContext, shared_by
 from outrider.agent.loop.turn import Turn
 from outrider.agent.services import Services
 from outrider.agent.state.record import Record
@@ -28,7 +28,6 @@ from outrider.permissions.policy.rules import Rule
 from outrider.ports.model import Message, Model, content_hash
 from outrider.ports.text import visible
 from outrider.processes import Job, Jobs
-from outrider.processes.sandbox import Shared
 from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
 from outrider.tools.run_command.jobs import how_it_ended
@@ -129,9 +128,7 @@ class Session:
         self._waiters: list[asyncio.Future[None]] = []
         self._titling = Titling(services, record, self._watch)
         self.jobs = Jobs(services.runtime.supervisor, services.runtime.deadlines, self._job_ended)
-        self._shared = Shared(
-            services.runtime.supervisor, services.runtime.state_dir / "sandbox" / "tmp" / self.id
-        )
+        self._shared = shared_by(services.runtime, self.id)
         self.inbox = Inbox(
             record,
             services.runtime.editor,

@@ -17,7 +17,7 @@ from outrider.agent.context.prompt_preview import next_request
 from outrider.agent.interaction import shown_documents
 from outrider.agent.interaction.inbox import FROM_ANYBODY, Channel, Refusal
 from outrider.agent.interaction.review_document import UnderReview
-from outrider.agent.loop.tool_context import Commands
+from outrider.agent.loop.tool_context import Commands, shared_by
 from outrider.agent.masking import masking_for
 from outrider.agent.services import Services
 from outrider.agent.session.session import Refused, Session
@@ -388,12 +388,17 @@ class Sessions:
         """What the model would be sent next in a session, whoever runs it."""
         if not await self._runtime.store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
-        shown = await next_request(
-            self._services,
-            await self._fold(session_id),
-            self._runtime.settings().model,
-            Commands(self._services),
-        )
+        # As the session would have them: what its commands share is part of what the model is told.
+        shared = shared_by(self._runtime, f"{session_id}.shown")
+        try:
+            shown = await next_request(
+                self._services,
+                await self._fold(session_id),
+                self._runtime.settings().model,
+                Commands(self._services, shared),
+            )
+        finally:
+            await shared.close()
         return Refused("store_failed", shown) if isinstance(shown, str) else shown
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
