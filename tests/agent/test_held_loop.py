@@ -135,5 +135,5 @@ async def test_what_becomes_of_a_text_with_thousands_of_secrets_is_worked_out_in
     editor = await begin("stock", [step(call("read_file", path="keys.txt", called="read")), DONE])
     await editor.run("Go.")
     assert "[secret 1]" in results(editor)["read"][1]
-    assert max(everywhere) > 1_000
+    assert max(everywhere) > 500
     assert max(here, default=0) < 100

@@ -178,7 +178,9 @@ async def test_a_secret_in_instructions_is_not_sent_and_their_sections_stay(begi
     assert TOKEN not in said + json.dumps(editor.events)
     assert OTHER not in said + json.dumps(editor.events)
     system = shown["messages"][0]
-    assert [one["kind"] for one in system["sections"]] == ["identity", "environment", "instructions"]
+    assert [one["kind"] for one in system["sections"]] == [
+        *("identity", "work", "environment", "commands", "permissions", "instructions")
+    ]
     assert [one.get("name") for one in system["sections"]][-1] == "AGENTS.md"
     state_dir = workspace.parent / editor.options["stateDir"]
     _, messages = log_of(state_dir)

@@ -164,7 +164,8 @@ class Fitting:
             self._trim("overflow", wanted)
         if self._tokens >= before:
             await self._compact("overflow", wanted, keep_last=False)
-        return self._tokens < before
+        # What is still longer than the window, or than what was too long, need not be asked again.
+        return self._tokens < self._budget.context_window
 
     @property
     def _tokens(self) -> int:

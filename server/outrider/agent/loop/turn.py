@@ -357,6 +357,7 @@ class Turn:
         self._asker.bring({image.hash: content for image, content in pictures})
         task = replace(task, images=task.images or tuple(image for image, _ in pictures))
         without_secrets = self._record.masking.without_secrets
+        await self._record.masking.look(system.text, task.text)
         system, task = system.reworded(without_secrets), task.reworded(without_secrets)
         if self._conversation[:1] != [system]:
             self._conversation[:1] = [system]
