@@ -251,7 +251,8 @@ def test_a_pattern_of_the_registry_takes_linear_time() -> None:
                     min(processor_seconds(_run(pattern, "finditer"), make(size), 10) for _ in range(3))
                     for size in (_FIRST // 10, _FIRST)
                 )
-                if long > 4 * _SLOW_SECONDS and long > _TIMES * short:
+                # The clock of the processor may tick only every few milliseconds: what is shorter says nothing.
+                if long > 4 * _SLOW_SECONDS and long > _TIMES * max(short, 0.0005):
                     problems.append(
                         f"{name}: all matches in {make(30)!r}…: {short * 1000:.2f} ms, then {long * 1000:.1f} ms"
                     )

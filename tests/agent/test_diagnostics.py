@@ -135,7 +135,8 @@ async def test_what_has_not_the_shape_is_left_out_one_by_one(begin):
 
 async def test_what_is_told_is_bounded(begin):
     editor = await begin("diagnoses", [step(LOOK), DONE])
-    editor.problems = {"tariff.py": [problem(line, "x" * 5000) for line in range(300)]}
+    long = problem(0, "x" * 5000)
+    editor.problems = {"tariff.py": [long, *[problem(line, "x") for line in range(1, 300)]]}
     status, content = await looked(editor)
     lines = content.splitlines()
     assert status == "ok"

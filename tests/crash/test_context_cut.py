@@ -7,7 +7,7 @@ from outrider.testing.scenario import scripted, start_session
 from outrider_protocol import RESUME, RUN, WAIT
 from replayed import keep_sessions
 
-WINDOW = 4_000
+WINDOW = 5_800
 """Tokens: hardly more than the system message and the tools."""
 
 

@@ -272,6 +272,8 @@ def reasons_of_finish() -> set[str]:
         for node in ast.walk(ast.parse((SERVER / "agent" / name).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Finish":
                 reasons |= strings_in(node.args[1])
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "self._ended_by":
+                reasons |= strings_in(node.args[0])
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "TurnFinished":
                 given = next(word.value for word in node.keywords if word.arg == "reason")
                 reasons |= strings_in(given)
