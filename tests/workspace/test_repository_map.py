@@ -112,7 +112,7 @@ async def test_unsaved_text_counts_and_what_changed_on_the_disk(desk, make_map):
     desk.write("new.py", "def brand_new(): pass\n")
     maps.look_again()
     await asyncio.wait([maps._looking])
-    assert "brand_new 1" in await drawn(maps)
+    assert "brand_new() 1" in await drawn(maps)
 
 
 async def test_several_folders_are_told_apart(make_desk, search_of, tmp_path, desk, make_map):

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -23,9 +24,18 @@ async def faults(desk, search_of, monkeypatch):
     await made.close()
 
 
+def children():
+    """The processes that parse, those that have just ended aside."""
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # a zombie has no command line any more
+            found += [one] if PROGRAM in one.cmdline() else []
+    return found
+
+
 def child():
-    """The process of the child."""
-    return next(one for one in psutil.Process().children(recursive=True) if PROGRAM in one.cmdline())
+    (found,) = children()
+    return found
 
 
 async def test_only_what_an_edit_brought_is_found(faults):
@@ -47,7 +57,7 @@ async def test_a_child_that_dies_is_started_again_but_not_for_ever(faults):
         if lost < MOST_LOST - 1:
             assert await faults.new_faults("a.py", GOOD, BAD) == FOUND
     assert not await faults.new_faults("a.py", GOOD, BAD)
-    assert not [one for one in psutil.Process().children(recursive=True) if PROGRAM in one.cmdline()]
+    assert not children()
 
 
 async def test_a_child_that_hangs_delays_nothing_for_long(faults, monkeypatch):
