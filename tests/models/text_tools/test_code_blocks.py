@@ -51,3 +51,18 @@ def test_where_calls_have_no_markup_a_code_block_at_the_end_is_one(form):
     assert (found["calls"], found["content"]) == (CALLED, "I look.")
     text += "\nThat would list the files."
     assert in_every_way(form, text) == {"calls": [], "content": text, "reasoning": ""}
+
+
+@pytest.mark.parametrize("form", OTHERS)
+@pytest.mark.parametrize("indent", ["    ", "\t", "      "])
+def test_behind_text_indented_code_shows_something(form, indent):
+    shown = "\n".join(f"{indent}{line}" for line in of(form).strip().splitlines())
+    text = f"This is how it is called:\n\n{shown}\n\nThat would list the files."
+    assert in_every_way(form, text) == {"calls": [], "content": text, "reasoning": ""}
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_a_call_is_one_however_it_is_indented_at_the_beginning_or_right_behind_a_line(form):
+    for before in ("", "\n\n    ", "I look.\n    ", "I look.\n\n  "):
+        found = in_every_way(form, f"{before}{of(form).strip()}")
+        assert (found["calls"], found["content"]) == (CALLED, before.strip()), before

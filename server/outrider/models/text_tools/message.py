@@ -14,6 +14,7 @@ from outrider.models.text_tools.tools import Call, Item, Tools, several
 from outrider.ports.model import ReadAnew, ReasoningDelta, TextDelta, ToolSpec
 
 _LONGEST_MARK = 12
+_CODE_INDENT = 4
 
 
 class _Line:
@@ -26,19 +27,36 @@ class _Line:
         """How many backticks stand at its end."""
         self._opened = 0
         """How many backticks began the code that is open; 0 if none is."""
+        self._indent = 0
+        """How far it is indented."""
+        self._behind_blank = False
+        """Whether the line before it is blank, or indented code."""
 
     def follow(self, text: str) -> None:
         """Go on with `text`."""
-        before, new_line, text = text.rpartition("\n")
-        if before or new_line:
-            self._head, self._ticks, self._opened = "", 0, 0
-        if len(self._head) < _LONGEST_MARK:
-            self._head = (self._head + text).lstrip()[:_LONGEST_MARK]
+        *whole, text = text.split("\n")
+        for line in whole:
+            self._read_head(line)
+            self._behind_blank = not self._head or self.is_indented_code
+            self._head, self._ticks, self._opened, self._indent = "", 0, 0, 0
+        self._read_head(text)
         first, *others = text.split("`")
         for number, part in enumerate((first, *others)):
             self._ticks += number > 0
             if part:
                 self._opened, self._ticks = self._open(), 0
+
+    def _read_head(self, text: str) -> None:
+        if not self._head:
+            body = text.lstrip()
+            self._indent += len(text[: len(text) - len(body)].expandtabs(_CODE_INDENT))
+        if len(self._head) < _LONGEST_MARK:
+            self._head = (self._head + text).lstrip()[:_LONGEST_MARK]
+
+    @property
+    def is_indented_code(self) -> bool:
+        """Whether it is code by its indentation, if there is text before it."""
+        return self._behind_blank and self._indent >= _CODE_INDENT
 
     @property
     def quotes(self) -> bool:
@@ -277,7 +295,7 @@ def prose(reading: Reading, markup: Markup) -> Wait[None]:
     """Read a whole message: text goes out at once, calls are handled, code blocks are left alone.
 
     A message that is nothing but a code block of calls is how some models write them; behind text a code block shows
-    something. Neither code within a line nor a line that quotes holds calls.
+    something. Neither code within a line, nor a line that quotes, nor code that is indented behind text holds calls.
 
     Args:
         reading: The message.
@@ -295,7 +313,7 @@ def prose(reading: Reading, markup: Markup) -> Wait[None]:
             yield from code_block(reading, stop, {} if shown else inside)
         elif stop in THOUGHT_ENDS:
             yield from thought_end(reading, stop)
-        elif stop in FENCES or sink.line.quotes:
+        elif stop in FENCES or sink.line.quotes or (sink.line.is_indented_code and not sink.fresh):
             sink.text(source.take(len(stop)))
         elif stop in markup.whole and stop not in markup.calls:
             if source.on_blank_line or sink.fresh:
