@@ -34,6 +34,7 @@ export class CommandFailure extends Error {
 }
 
 const MOST_CRASHES = 4;
+const SAME_TROUBLE_MILLISECONDS = 10_000;
 const CRASH_MILLISECONDS = 3 * 60_000;
 const STOP_MILLISECONDS = 4000;
 const START_MILLISECONDS = 30_000;
@@ -303,6 +304,7 @@ export class Connection {
     this.client = undefined;
     this.become("failed");
     const now = Date.now();
+    const before = this.crashes.at(-1) ?? -Infinity;
     this.crashes = [...this.crashes.filter((time) => now - time < CRASH_MILLISECONDS), now];
     void client.dispose().catch(() => undefined);
     if (this.crashes.length > MOST_CRASHES) {
@@ -311,9 +313,12 @@ export class Connection {
       );
       return;
     }
-    void vscode.window.showWarningMessage(
-      `Outrider's server ended unexpectedly.${lastWords(this.printed)} It is started again, and what was going on goes on.`,
-    );
+    // Once for crashes in a row: VS Code keeps back what comes when many messages have just come.
+    if (now - before > SAME_TROUBLE_MILLISECONDS) {
+      void vscode.window.showWarningMessage(
+        `Outrider's server ended unexpectedly.${lastWords(this.printed)} It is started again, and what was going on goes on.`,
+      );
+    }
     void this.inTurn(() => this.startNow());
   }
 
