@@ -18,7 +18,7 @@ async def printed(workspace, **at_hand):
 async def test_it_prints_the_names_of_the_files(workspace):
     text = await printed(workspace, files=["tests/test_tariff.py"], tokens=500)
     assert "tariff.py\n  function price(hours) 1\n" in text
-    assert "  class PriceTest 6: test_two_hours 7\n" in text
+    assert "  class PriceTest 6: test_two_hours() 7\n" in text
     assert await printed(workspace, tokens=1) == "no file in this folder defines names for the map\n"
 
 
