@@ -110,6 +110,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._places = listing.Places(services)
         self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
+        self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Sessions that are being opened from the log."""
         self._aside: dict[str, Session] = {}
         """Sessions that are open for an undo alone, as their turn was cut off and stays so."""
@@ -153,7 +154,14 @@ class Sessions:
         return self._open.get(session_id) or Refused("unknown_id", f"no session {session_id!r} is open here")
 
     async def run(self, params: RunParams) -> RunResult | Refused:
-        """Give a task to a session, or to a new one."""
+        """Give a task to a session, or to a new one. Those of one session come to it in their order."""
+        if params.session_id is None:
+            return await self._given(params)
+        turn = self._in_order.setdefault(params.session_id, asyncio.Lock())
+        async with turn:
+            return await self._given(params)
+
+    async def _given(self, params: RunParams) -> RunResult | Refused:
         settings, catalog = self._runtime.settings(), self._services.catalog
         model = params.model or (BY_TIERS if settings.tiers != Tiers() else settings.model)
         if model == BY_TIERS:
