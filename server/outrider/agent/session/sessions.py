@@ -110,8 +110,9 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._places = listing.Places(services)
         self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
-        self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Sessions that are being opened from the log."""
+        self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By session: held while a task is on its way to it, so that a later one does not overtake it."""
         self._aside: dict[str, Session] = {}
         """Sessions that are open for an undo alone, as their turn was cut off and stays so."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
