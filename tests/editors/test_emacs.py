@@ -132,7 +132,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     assert said.startswith("Outrider, completed: Fixed.")
 
 
-SLOW = {"text": "I look at it first.", "chunk": 4, "delay": 0.2} | EDIT
+SLOW = {"text": "I look at it first.", "chunk": 4, "delay": 0.8} | EDIT
 """A model that takes its time, so that Emacs is idle when the question comes."""
 
 
