@@ -28,12 +28,14 @@ settings.load_profile("same")
 # Hundreds of tests start Python; without its cache each of those would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Options of this run are not for the pytest that a test starts: it would try again what is meant to fail.
-os.environ.pop("PYTEST_ADDOPTS", None)
 
 
 def pytest_configure(config):
     """Give all processes of the run one place for the sessions that their tests record."""
+    # Options of this run are not for the pytest that a test starts: it would try again what is meant to fail.
+    # Who only hands the tests out keeps them: its workers read them too.
+    if not config.getoption("numprocesses", None):
+        os.environ.pop("PYTEST_ADDOPTS", None)
     if hasattr(config, "workerinput"):
         KEPT.folder = Path(config.option.basetemp).parent / "sessions"
     else:
