@@ -46,6 +46,8 @@ async text => {
 """
 """Whether the window would find a text again: what it remembers it writes down some seconds later."""
 
+LAST_SESSION = '"outrider.session":"ses_'
+
 
 def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
@@ -106,8 +108,11 @@ def test_a_question_of_a_session_that_is_not_in_sight_calls_after_a_reload(begin
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+1 −1)")
+        bench.until(lambda: bench.page.evaluate(KEPT, LAST_SESSION), "the session is kept")
         bench.command("Outrider: New Session")
         bench.until(lambda: "Two an hour" not in bench.view_text(), "another session in sight")
+        # What is in sight is among what the window writes down some seconds later.
+        bench.until(lambda: not bench.page.evaluate(KEPT, LAST_SESSION), "the choice is kept")
         bench.page.reload()
         bench.until(lambda: "needs you" in bench.status(), "the question after the reload", 60)
         assert "Two an hour" not in bench.view_text(), "the session in sight stays"
