@@ -20,7 +20,7 @@ def test_the_keys_of_the_session(plugin):
     nvim.until_done()
     assert nvim.text_of_current() != AFTER
     assert nvim.text == AFTER
-    press(nvim, "U", "shows('· taken back: tariff.py')")
+    press(nvim, "U", "shows('· undone: tariff.py')")
     assert nvim.text == BEFORE
     press(nvim, "a", "heard('Outrider asks nothing')")
 

@@ -134,11 +134,11 @@ def test_undo_of_a_turn_keeps_what_was_typed_since(plugin, version):
     nvim.keys("Go# typed by the user<Esc>")
     nvim.wait("vim.fn.getline('$') == '# typed by the user'")
     nvim.ex("Outrider undo")
-    nvim.wait("heard('took back: tariff.py (1)') and shows('· taken back: tariff.py')")
+    nvim.wait("heard('undone: tariff.py (1)') and shows('· undone: tariff.py')")
     assert nvim.text == BEFORE + "# typed by the user\n"
     nvim.ex("Outrider redo")
-    nvim.wait("shows('· brought back: tariff.py')")
-    nvim.wait("heard('brought back: tariff.py (1)')")
+    nvim.wait("shows('· redone: tariff.py')")
+    nvim.wait("heard('redone: tariff.py (1)')")
     assert nvim.text == AFTER + "# typed by the user\n"
 
 
@@ -500,11 +500,11 @@ def test_changes_are_listed_by_hunk_and_taken_back_one_by_one(plugin):
     nvim.ex("Outrider answer")
     nvim.until_done()
     nvim.ex("Outrider changes")
-    nvim.wait("heard('took back: tariff.py (1)')")
+    nvim.wait("heard('undone: tariff.py (1)')")
     assert nvim.text == BEFORE
     nvim.lua("require('outrider.sessions').use(client(), nil)")  # as after a restart: it is the latest one
     nvim.ex("Outrider changes")
-    nvim.wait("heard('brought back: tariff.py (1)')")
+    nvim.wait("heard('redone: tariff.py (1)')")
     assert nvim.text == AFTER
 
 
@@ -523,7 +523,7 @@ def test_renames_creations_and_deletions_are_listed_and_taken_back_one_by_one(pl
         init={"permissionMode": "full"},
     ).ready()  # fmt: skip
     nvim.run().until_done()
-    for said in ("took back: tariff.py (1)", "took back: empty.txt (1)", "brought back: tariff.py (1)"):
+    for said in ("undone: tariff.py (1)", "undone: empty.txt (1)", "redone: tariff.py (1)"):
         nvim.ex("Outrider changes")
         nvim.wait(f"heard('{said}')")
 
@@ -543,7 +543,7 @@ def test_an_undo_of_another_turn_than_the_latest_asks_with_its_task(plugin):
     assert nvim.text == AFTER
     nvim.lua("_G.choose = 'Undo it'")
     nvim.ex("Outrider undo")
-    nvim.wait("heard('took back: tariff.py (1)')")
+    nvim.wait("heard('undone: tariff.py (1)')")
     assert nvim.text == BEFORE
 
 

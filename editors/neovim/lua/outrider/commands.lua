@@ -206,7 +206,7 @@ commands.retry = {
   end,
 }
 
-local function took_back(what)
+local function say_done(what)
   return function(result)
     local paths = vim.tbl_map(function(one)
       return one.hunks > 0 and ('%s (%d)'):format(one.path, one.hunks) or one.path
@@ -223,7 +223,7 @@ local function took_back(what)
   end
 end
 
-local function take_back(command, what)
+local function undo_or_redo(command, what)
   return function(given)
     local client = client_of.needed()
     if not client then
@@ -238,20 +238,20 @@ local function take_back(command, what)
     if command == 'outrider.undo' then
       params.latest = true
     end
-    client_of.execute(client, command, params, took_back(what), function(problem)
+    client_of.execute(client, command, params, say_done(what), function(problem)
       local data = problem.data or {}
       if data.reason ~= 'not_latest' then
         return log.say('error', ('Outrider: %s'):format(problem.message or vim.inspect(problem)))
       end
       vim.ui.select({ 'Undo it', 'Leave it' }, {
-        prompt = ('The latest turn has nothing to take back. Undo “%s”? '):format(
+        prompt = ('The latest turn changed nothing that can be undone. Undo “%s”? '):format(
           drawing.short(data.prompt, 80)
         ),
         kind = 'outrider_undo',
       }, function(choice)
         if choice == 'Undo it' then
           local named = { sessionId = data.sessionId, scope = 'turn', id = data.turnId }
-          client_of.execute(client, command, named, took_back(what))
+          client_of.execute(client, command, named, say_done(what))
         end
       end)
     end)
@@ -259,14 +259,14 @@ local function take_back(command, what)
 end
 
 commands.undo = {
-  about = 'take back the last turn, or a step, hunk or session; what you wrote since stays',
-  run = take_back('outrider.undo', 'took back'),
+  about = 'undo the last turn, or a step, hunk or session; what you wrote since stays',
+  run = undo_or_redo('outrider.undo', 'undone'),
   complete = SCOPES,
 }
 
 commands.redo = {
-  about = 'bring back what was undone',
-  run = take_back('outrider.redo', 'brought back'),
+  about = 'redo what was undone',
+  run = undo_or_redo('outrider.redo', 'redone'),
   complete = SCOPES,
 }
 
@@ -304,7 +304,7 @@ local function act_on_hunk(client, session_id, change, hunk)
           client,
           'outrider.' .. choice:lower(),
           params,
-          took_back(choice == 'Undo' and 'took back' or 'brought back')
+          say_done(choice == 'Undo' and 'undone' or 'redone')
         )
       end
     end
@@ -496,7 +496,7 @@ local function set_permissions(client, mode)
   local options = client.config.init_options or {}
   local first = options.permissionMode or require('outrider.config').get().settings.permissionMode or 'ask'
   if rank[mode] <= (rank[first] or 2) then
-    -- What a server was started with can be made narrower while it runs, and that can be taken back.
+    -- What a server was started with can be made narrower while it runs, and that can be undone.
     client_of.notify(
       client,
       'workspace/didChangeConfiguration',

@@ -349,7 +349,7 @@ draw['plan.updated'] = function(view, session, data)
 end
 
 draw['steering.received'] = function(view, session, data)
-  local removed = data.state == 'removed' and ' (taken back)' or ''
+  local removed = data.state == 'removed' and ' (withdrawn)' or ''
   M.note(session, 'you: ' .. drawing.short(data.text, 400) .. removed, view)
 end
 
@@ -386,7 +386,7 @@ draw['undo.finished'] = function(view, session, data)
   local paths = vim.tbl_map(function(one)
     return one.path
   end, data.undone)
-  local what = view.redoing and 'brought back: ' or 'taken back: '
+  local what = view.redoing and 'redone: ' or 'undone: '
   M.note(session, what .. (#paths > 0 and table.concat(paths, ', ') or 'nothing'), view)
 end
 

@@ -59,7 +59,7 @@ async function undoTurn(house: House, of: { sessionId?: string }): Promise<UndoR
     if (!(error instanceof CommandFailure) || error.reason !== "not_latest") throw error;
     const { sessionId, turnId, prompt } = error.data as { sessionId: string; turnId: string; prompt: string };
     const undo = "Undo It";
-    const said = `Outrider: the latest turn has nothing to take back. Undo the turn “${oneLine(prompt, 80)}”?`;
+    const said = `Outrider: the latest turn changed nothing that can be undone. Undo the turn “${oneLine(prompt, 80)}”?`;
     if ((await vscode.window.showWarningMessage(said, undo)) !== undo) return undefined;
     return house.connection.execute("outrider.undo", { sessionId, scope: "turn", id: turnId });
   }

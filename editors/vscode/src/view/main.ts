@@ -85,7 +85,7 @@ const feed = h("div", { id: "feed", role: "feed", "aria-label": "Steps", tabinde
 const empty = h(
   "p",
   { class: "empty" },
-  "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be taken back.",
+  "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be undone.",
 );
 const open = h("div", { id: "open", role: "group", "aria-label": "What waits for you" });
 const text = h("textarea", { id: "task", rows: 2, "aria-label": "Task", dir: "auto" });
