@@ -1,0 +1,70 @@
+"""The front matter of a Markdown file: YAML between two lines of three dashes. Pure, and lenient as other agents are."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+MOST_CHARACTERS: Final = 16_000
+"""Of front matter; a longer one is none."""
+_MARK: Final = "---"
+
+
+def split(text: str) -> tuple[Mapping[str, Any], str]:
+    """The front matter of a text and what follows it. Takes milliseconds and loads a library: for a thread.
+
+    YAML that is not valid is read line by line as `key: text`, because many files hold an unquoted colon.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if not text.startswith(f"{_MARK}\n"):
+        return {}, text
+    head, found, body = text[len(_MARK) + 1 :].partition(f"\n{_MARK}\n")
+    if not found:
+        head, found = (
+            text[len(_MARK) + 1 :].removesuffix("\n").removesuffix(f"\n{_MARK}"),
+            text.endswith(_MARK),
+        )
+        body = ""
+    if not found and not text.rstrip().endswith(f"\n{_MARK}"):
+        return {}, text
+    if len(head) > MOST_CHARACTERS:
+        return {}, body
+    return _read(head), body
+
+
+def _read(head: str) -> Mapping[str, Any]:
+    from yaml import AliasEvent, SafeLoader, YAMLError
+
+    class Plain(SafeLoader):
+        """YAML without aliases, by which a few lines could stand for a text without end."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(AliasEvent):  # pyright: ignore[reportUnknownMemberType] -- PyYAML has no types of its own
+                raise YAMLError("an alias")
+            return super().compose_node(parent, index)
+
+    loader = Plain(head)
+    try:
+        found: Any = loader.get_single_data()  # pyright: ignore[reportUnknownMemberType] -- as above
+        if isinstance(found, dict):
+            return {str(key): value for key, value in cast("dict[Any, Any]", found).items()}
+    except (YAMLError, ValueError, RecursionError):
+        pass
+    finally:
+        loader.dispose()  # pyright: ignore[reportUnknownMemberType] -- as above
+    lines = (line.partition(":") for line in head.splitlines() if not line.startswith((" ", "#", "-")))
+    return {key.strip(): value.strip().strip("\"'") for key, colon, value in lines if colon}
+
+
+def text_of(values: Mapping[str, Any], key: str) -> str:
+    """A value as one line of text; empty where there is none."""
+    value: Any = values.get(key)
+    if isinstance(value, list):
+        return " ".join(f"[{one}]" for one in cast("list[Any]", value))
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def list_of(values: Mapping[str, Any], key: str) -> list[str]:
+    """A value as a list of texts: a list, or a text with commas."""
+    value: Any = values.get(key)
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [str(one) for one in cast("list[Any]", value)] if isinstance(value, list) else []

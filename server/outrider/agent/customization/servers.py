@@ -1,0 +1,264 @@
+"""The MCP servers of a user and of trusted workspaces: which there are, which of them may run, and their connections.
+
+A server that a workspace configures is asked about once, by the digest of what it runs; a changed one is asked about again. One that has
+the name of a server of the user's is left out: a workspace puts nothing in its place.
+"""
+
+import asyncio
+import hashlib
+import json
+import shlex
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+from outrider.agent.customization.commands import Argument, CustomCommand, NotInvoked
+from outrider.agent.customization.files import Files, Place
+from outrider.agent.trust import WorkspaceTrust
+from outrider.agent.workspace_file import WorkspaceFiles
+from outrider.mcp.around import Around
+from outrider.mcp.configuration import ServerConfig, read_servers, scripts_of
+from outrider.mcp.connection import Connection, NotConnectedError
+from outrider.permissions.policy.trust import NamedCommand
+from outrider_protocol.settings import Settings
+
+PLACES: Final = (
+    Place("", ".mcp.json", "mcpServers"),
+    Place(".vscode", "mcp.json", "servers"),
+    Place(".cursor", "mcp.json", "mcpServers"),
+    Place(".gemini", "settings.json", "mcpServers"),
+    Place(".github", "mcp.json", "mcpServers"),
+)
+"""Files of other agents; the form names the key that holds the servers."""
+READY_SECONDS: Final = 20.0
+"""How long the first request of a turn waits for servers that start."""
+
+
+class Servers:
+    """The servers of one house."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        files: WorkspaceFiles,
+        found: Files,
+        trust: WorkspaceTrust,
+        around: Around,
+        env: Mapping[str, str],
+    ) -> None:
+        """Begin with none; `look` finds out which there are."""
+        self._settings = settings
+        self._files = files
+        self._found = found
+        self._trust = trust
+        self._around = around
+        self._env = env
+        self._connections: dict[str, Connection] = {}
+        self.problems: list[str] = []
+        """What is wrong in the configurations."""
+        self.waiting: list[ServerConfig] = []
+        """Those that the user did not allow."""
+        self.on_change: Callable[[], None] = lambda: None
+        self._looking = asyncio.Lock()
+
+    @property
+    def all(self) -> Sequence[Connection]:
+        """The connections, in the order of their configuration."""
+        return list(self._connections.values())
+
+    def get(self, name: str) -> Connection | None:
+        """The connection of that name."""
+        return self._connections.get(name)
+
+    async def look(
+        self,
+        session_id: str = "",
+        turn_id: str = "",
+        seconds: float = 0.0,
+        *,
+        wait: bool = True,
+        begin: bool = True,
+    ) -> None:
+        """Bring the connections up to date with the configuration, and start them.
+
+        Args:
+            session_id: The session whose turn wants them; empty where none does, and then nobody is asked.
+            turn_id: Its turn.
+            seconds: How long a question holds the turn.
+            wait: Whether to wait for those that start.
+            begin: Whether to start those that do not run.
+        """
+        async with self._looking:
+            mine, problems = read_servers(
+                self._settings().mcp_servers, "your settings", self._env, self._around.cwd
+            )
+            brought = [
+                one for one in await self._of_workspace(problems) if one.name not in {m.name for m in mine}
+            ]
+            if not (mine or brought or self._connections):
+                self.problems, self.waiting = problems, []
+                return
+            allowed = await self._allowed(brought, session_id, turn_id, seconds)
+            self.waiting = [one for one in brought if one not in allowed]
+            self.problems = problems
+            await self._take_over([*mine, *allowed])
+        for connection in self.all if begin else ():
+            connection.begin()
+        starting = [one for one in self.all if one.state == "starting"]
+        if wait and starting:
+            await asyncio.gather(*(one.ready(READY_SECONDS) for one in starting))
+
+    async def listed(self) -> Sequence[CustomCommand]:
+        """The prompts of the servers that are ready, as commands. The others are started, for the next time."""
+        await self.look(wait=False)
+        return [
+            CustomCommand(
+                name=f"{connection.name}:{prompt.name}",
+                description=prompt.description,
+                source=f"mcp:{connection.name}",
+                hint=" ".join(f"[{one.name}]" for one in prompt.arguments),
+                arguments=tuple(
+                    Argument(one.name, one.description, one.required) for one in prompt.arguments
+                ),
+            )
+            for connection in self.all
+            if connection.state == "ready"
+            for prompt in connection.lists.prompts
+        ]
+
+    async def text_of(self, command: CustomCommand, arguments: str) -> str | NotInvoked:
+        """What a prompt says with some arguments: in their order, or as `name=value`."""
+        server, _, prompt = command.name.partition(":")
+        connection = self.get(server)
+        if connection is None:
+            return NotInvoked(f"there is no MCP server {server}")
+        values = given_to([one.name for one in command.arguments], arguments)
+        if missing := [one.name for one in command.arguments if one.required and one.name not in values]:
+            return NotInvoked(f"/{command.name} needs {', '.join(missing)}")
+        try:
+            return str(await connection.ask("prompt", prompt, values))
+        except NotConnectedError as problem:
+            return NotInvoked(f"the MCP server {server} did not give its prompt: {problem}")
+
+    async def _of_workspace(self, problems: list[str]) -> list[ServerConfig]:
+        """The servers that trusted folders configure; of several with one name the first counts."""
+        found: dict[str, ServerConfig] = {}
+        blocks: list[tuple[Mapping[str, Any], str, Path]] = [
+            (one.settings.mcp_servers, f"{one.folder.name}/.outrider/settings.toml", Path(one.real))
+            for one in await self._files.read()
+        ]
+        for file in await self._found.of_workspace(PLACES):
+            block = _block(file.text, file.place.form, file.path, problems)
+            if block is not None and file.folder is not None:
+                real = await asyncio.to_thread(file.folder.path.resolve)
+                blocks.append((block, file.path, real))
+        for block, origin, real in blocks:
+            servers, wrong = read_servers(block, origin, self._env, real, folder=real)
+            problems += [f"{origin}: {text}" for text in wrong]
+            for server in servers:
+                found.setdefault(server.name, server)
+        return list(found.values())
+
+    async def _allowed(
+        self, brought: Sequence[ServerConfig], session_id: str, turn_id: str, seconds: float
+    ) -> list[ServerConfig]:
+        if not brought:
+            return []
+        named = {one.name: await asyncio.to_thread(_named, one) for one in brought}
+        if session_id:
+            yes = await self._trust.allowed(list(named.values()), session_id, turn_id, seconds)
+        else:
+            yes = [one for one in named.values() if self._trust.is_allowed(one)]
+        return [one for one in brought if named[one.name] in yes]
+
+    async def _take_over(self, configs: Sequence[ServerConfig]) -> None:
+        wanted = {one.name: one for one in configs}
+        gone = [one for name, one in self._connections.items() if wanted.get(name) != one.config]
+        await asyncio.gather(*(one.close() for one in gone))
+        self._connections = {
+            name: kept
+            if (kept := self._connections.get(name)) is not None and kept not in gone
+            else Connection(config, self._around, self._tell)
+            for name, config in wanted.items()
+        }
+
+    def _tell(self) -> None:
+        self.on_change()
+
+    async def close(self) -> None:
+        """End all servers."""
+        await asyncio.gather(*(one.close() for one in self.all))
+
+
+def given_to(names: Sequence[str], arguments: str) -> dict[str, str]:
+    """Arguments by their names. The last one takes all words that are left. Pure."""
+    try:
+        words = shlex.split(arguments)
+    except ValueError:
+        words = arguments.split()
+    named = [word.partition("=") for word in words]
+    values = {name: value for name, sign, value in named if sign and name in names}
+    plain = [word for word in words if word.partition("=")[0] not in values]
+    left = [name for name in names if name not in values]
+    for number, name in enumerate(left):
+        rest = plain[number:] if number == len(left) - 1 else plain[number : number + 1]
+        if rest:
+            values[name] = " ".join(rest)
+    return values
+
+
+def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, Any] | None:
+    try:
+        given: Any = (
+            json.loads(_without_comments(text)) if not path.endswith(".toml") else tomllib.loads(text)
+        )
+    except (ValueError, RecursionError) as error:
+        problems.append(f"{path}: is not valid JSON ({str(error)[:100]}); it is ignored")
+        return None
+    block: Any = cast("dict[str, Any]", given).get(key) if isinstance(given, dict) else None
+    if block is None and key == "servers" and isinstance(given, dict):
+        block = cast("dict[str, Any]", given).get("mcpServers")
+    if block is not None and not isinstance(block, dict):
+        problems.append(f"{path}: {key} must be an object; it is ignored")
+    return cast("dict[str, Any]", block) if isinstance(block, dict) else None
+
+
+def _without_comments(text: str) -> str:
+    """JSON without the comments and the commas before an end that editors allow in it."""
+    out: list[str] = []
+    at, end = 0, len(text)
+    while at < end:
+        sign = text[at]
+        if sign == '"':
+            close = at + 1
+            while close < end and text[close] != '"':
+                close += 2 if text[close] == "\\" else 1
+            out.append(text[at : close + 1])
+            at = close + 1
+        elif text.startswith("//", at):
+            at = (text.find("\n", at) + 1 or end + 1) - 1
+        elif text.startswith("/*", at):
+            at = (text.find("*/", at) + 1 or end) + 1
+        elif sign == ",":
+            following = at + 1
+            while following < end and text[following].isspace():
+                following += 1
+            if following >= end or text[following] not in "}]":
+                out.append(sign)
+            at += 1
+        else:
+            out.append(sign)
+            at += 1
+    return "".join(out)
+
+
+def _named(config: ServerConfig) -> NamedCommand:
+    """A server as the user is asked about it: all that its block says, and the scripts of the workspace that it runs. Blocks."""
+    scripts = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in scripts_of(config)}
+    whole = {"said": dict(config.said), "scripts": scripts, "takes": list(config.takes)}
+    # A program's own words could hide what stands behind them.
+    shown = f"MCP server {config.name}, from {config.origin}: {config.shown}"
+    return NamedCommand.of(
+        str(config.folder), f"mcpServers.{config.name}", shown, json.loads(json.dumps(whole, default=str))
+    )

@@ -1,0 +1,85 @@
+"""Skills: folders with a `SKILL.md` and what belongs to it, in the form of agentskills.io.
+
+A model is told their names and what they are for, and loads one with the tool `skill`. Their scripts run like any command.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from outrider.agent.customization import front_matter
+from outrider.agent.customization.commands import DESCRIPTION, CustomCommand
+from outrider.agent.customization.files import Files, Found, Place
+from outrider.ports.text import visible
+from outrider.tools.skill import Skill
+
+FILE: Final = "SKILL.md"
+OF_USER: Final = (Place("skills", FILE),)
+_FOLDERS: Final = (".claude", ".agents", ".gemini", ".github", ".codex", ".opencode", ".cursor", ".copilot")
+OF_HOME: Final = tuple(Place(f"{folder}/skills", FILE) for folder in (*_FOLDERS, ".config/opencode"))
+PLACES: Final = (Place(".outrider/skills", FILE), *OF_HOME[:-1])
+MOST_DESCRIBED: Final = 1024
+"""Characters of a description; the specification allows no more."""
+
+
+class Skills:
+    """The skills of a user and a workspace."""
+
+    def __init__(self, files: Files, *, enabled: bool) -> None:
+        """Look for them with `files`; none count where they are not `enabled`."""
+        self._files = files
+        self._enabled = enabled
+        self.all: tuple[Skill, ...] = ()
+        """As they were seen last."""
+
+    async def refresh(self) -> None:
+        """Look for them anew. Of several with one name the first counts, the user's before the workspace's."""
+        if not self._enabled:
+            return
+        found = [*await self._files.of_user(OF_HOME, OF_USER), *await self._files.of_workspace(PLACES)]
+        made = await asyncio.to_thread(lambda: [one for file in found if (one := _read(file))])
+        by_name: dict[str, Skill] = {}
+        for skill in made:
+            by_name.setdefault(skill.name, skill)
+        self.all = tuple(by_name[name] for name in sorted(by_name))
+
+    async def withheld(self) -> int:
+        """How many there are in workspace folders that are not trusted."""
+        return len(await self._files.of_workspace(PLACES, trusted=False)) if self._enabled else 0
+
+    async def as_commands(self) -> Sequence[CustomCommand]:
+        """Those that a user can call by name."""
+        await self.refresh()
+        return [
+            CustomCommand(
+                name=skill.name,
+                description=skill.description[:DESCRIPTION],
+                source="skill",
+                path=skill.path,
+                hint=skill.hint,
+                body=f"Use this skill ({skill.name}, in {skill.folder}):\n\n{skill.text}",
+                folder=str(skill.folder) if skill.source == "workspace" else "",
+            )
+            for skill in self.all
+            if skill.for_user
+        ]
+
+
+def _read(file: Found) -> Skill | None:
+    """The skill of a file; None where it lacks a description, by which it could be chosen."""
+    head, body = front_matter.split(file.text)
+    described = front_matter.text_of(head, "description")
+    name = front_matter.text_of(head, "name") or file.name.rpartition(":")[2]
+    if not described or not body.strip():
+        return None
+    return Skill(
+        name=visible(name[:64]),
+        description=visible(described[:MOST_DESCRIBED]),
+        path=file.path,
+        folder=file.real.parent,
+        text=visible(body.strip()),
+        source=file.source,
+        hint=visible(front_matter.text_of(head, "argument-hint")),
+        for_user=head.get("user-invocable") is not False,
+        for_model=head.get("disable-model-invocation") is not True,
+    )

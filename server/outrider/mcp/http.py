@@ -1,0 +1,106 @@
+"""Streamable HTTP with our proxies and certificates, and with a bound for what a server may answer."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from outrider.mcp.around import Around
+from outrider.mcp.configuration import ServerConfig
+from outrider.mcp.stdio import MOST_BYTES, Streams, without_output_schemas
+
+CONNECT_SECONDS: Final = 20.0
+_TOO_LONG: Final = f"the answer has more than {MOST_BYTES // 1024 // 1024} MB"
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that fails where it is too long."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MOST_BYTES:
+                raise httpx2.ReadError(_TOO_LONG)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _BoundedTransport(httpx2.AsyncBaseTransport):
+    """Bounds every body but that of a stream of events, each of which the SDK bounds itself."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _Bounded(response.stream)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@asynccontextmanager
+async def over_http(config: ServerConfig, around: Around, auth: Any) -> AsyncGenerator[Streams]:
+    """Reach a server, and give the streams of its messages.
+
+    Args:
+        config: Its address and headers.
+        around: The house.
+        auth: What logs in; None where nobody is to.
+
+    Raises:
+        OSError: The certificates cannot be read.
+    """
+    context = await asyncio.to_thread(_certificates, around.ca_file)
+    transport = httpx2.AsyncHTTPTransport(verify=context, proxy=around.proxy_for(config.url), trust_env=False)
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=max(config.seconds, 300.0))
+    async with (
+        httpx2.AsyncClient(
+            transport=_BoundedTransport(transport),
+            headers={"User-Agent": f"outrider/{around.version}", **config.headers},
+            auth=auth,
+            timeout=timeout,
+            trust_env=False,
+        ) as client,
+        streamable_http_client(config.url, http_client=client, max_sse_event_size=MOST_BYTES) as (
+            read,
+            write,
+        ),
+    ):
+        incoming, filtered = anyio.create_memory_object_stream[Any](0)
+
+        async def forward() -> None:
+            with incoming:
+                async for message in read:
+                    await incoming.send(
+                        message if isinstance(message, Exception) else without_output_schemas(message)
+                    )
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(forward)
+            try:
+                yield filtered, write
+            finally:
+                tasks.cancel_scope.cancel()
+                filtered.close()
+
+
+def _certificates(ca_file: str | None) -> ssl.SSLContext:
+    context = httpx2.create_ssl_context(trust_env=False)
+    if ca_file is not None:
+        context.load_verify_locations(cafile=Path(ca_file).expanduser())
+    return context

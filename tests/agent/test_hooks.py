@@ -1,0 +1,168 @@
+"""Hooks: they refuse, ask, change arguments and tell the model something; none allows anything, and a turn that reads runs none that changes."""
+
+import json
+
+import pytest
+from scripting import DONE, call, step
+from test_context import sent
+
+from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
+
+pytestmark = pytest.mark.usefixtures("replayed_at_once")
+
+EDIT = step(call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2", called="edit"))
+
+
+def hook(on, command, **more):
+    return {"on": on, "command": command, **more}
+
+
+def says(**answer):
+    return f"echo {json.dumps(json.dumps(answer))}"
+
+
+async def play(begin, script, *hooks, mode="agent", answers=(), **settings):
+    editor = await begin("stock", script, {"hooks": list(hooks), **settings}, answers=list(answers))
+    done = await editor.run("Do it", mode=mode)
+    return editor, done
+
+
+def result(editor, called="edit"):
+    (found,) = [e["data"] for e in editor.events_of("tool.finished") if e["data"]["callId"] == called]
+    return found["status"], found["content"]
+
+
+@pytest.mark.parametrize("how", [says(decision="refuse", reason="not today"), "echo not today >&2; exit 2"])
+async def test_a_hook_refuses(begin, workspace, how):
+    editor, done = await play(
+        begin, [EDIT, DONE], hook("beforeTool", how, tools=["edit_file"]), permissionMode="full"
+    )
+    assert done["outcome"] == "completed"
+    status, content = result(editor)
+    assert status == "denied"
+    assert "not today" in content
+    assert "hours * 3" in (workspace / "tariff.py").read_text()
+
+
+async def test_a_hook_that_says_allow_allows_nothing(begin):
+    editor, _ = await play(
+        begin, [EDIT, DONE], hook("beforeTool", says(decision="allow")), answers=["Reject"]
+    )
+    assert result(editor)[0] == "denied"
+    assert len(editor.questions) == 1
+
+
+async def test_a_hook_has_the_user_asked(begin):
+    asks = hook("beforeTool", says(decision="ask", reason="look at it"), tools=["edit_file"])
+    editor, _ = await play(begin, [EDIT, DONE], asks, answers=["Allow once"], permissionMode="full")
+    assert result(editor)[0] == "ok"
+    assert "look at it" in editor.questions[0].message
+
+
+async def test_what_a_hook_changes_is_shown_and_approved_as_changed(begin, workspace):
+    changes = hook("beforeTool", says(arguments={"new": "hours * 7"}), tools=["edit_file"])
+    editor, _ = await play(begin, [EDIT, DONE], changes, answers=["Allow once"])
+    assert "hours * 7" in editor.questions[0].message
+    assert result(editor)[0] == "ok"
+
+
+async def test_a_formatter_after_an_edit(begin, workspace):
+    formats = hook("afterTool", "sed -i 's/hours \\* 2/2 * hours/' tariff.py", tools=["edit_file"])
+    editor, done = await play(begin, [EDIT, DONE], formats, permissionMode="auto-edit")
+    assert done["outcome"] == "completed"
+    assert "2 * hours" in (workspace / "tariff.py").read_text()
+    assert not editor.questions
+    await editor.command("outrider.undo", {})
+    assert "hours * 3" in (workspace / "tariff.py").read_text()
+
+
+async def test_a_hook_gets_json_and_tells_the_model(begin, workspace):
+    tells = hook(
+        "afterTool",
+        'cat > /tmp/given; grep -o \'"tool": "[a-z_]*"\' /tmp/given; ' + says(text="Run the tests now."),
+    )
+    editor, _ = await play(begin, [EDIT, DONE], tells, permissionMode="full")
+    told = [message.text for message in (await sent(editor))[-1]]
+    assert any("Run the tests now." in text for text in told)
+
+
+@pytest.mark.parametrize("on", ["sessionStart", "turnStart", "turnEnd"])
+async def test_the_other_points(begin, workspace, on):
+    _, done = await play(begin, [DONE], hook(on, "cat > seen.json"), permissionMode="full")
+    assert done["outcome"] == "completed"
+    assert json.loads((workspace / "seen.json").read_text())["on"] == on
+
+
+async def test_a_task_is_refused(begin):
+    editor, done = await play(
+        begin, [], hook("turnStart", says(decision="refuse", reason="no tasks on Fridays"))
+    )
+    assert done["outcome"] == "refused"
+    assert "no tasks on Fridays" in done["summary"]
+    assert not editor.events_of("model.requested")
+
+
+@pytest.mark.parametrize("mode", ["plan", "explore"])
+async def test_a_turn_that_reads_runs_none_that_changes(begin, workspace, mode):
+    read = step(call("read_file", path="tariff.py", called="read"))
+    editor, done = await play(
+        begin,
+        [read, DONE],
+        hook("beforeTool", "touch made"),
+        hook("turnStart", "touch made"),
+        mode=mode,
+        permissionMode="full",
+    )
+    assert done["outcome"] == "completed"
+    assert not (workspace / "made").exists()
+    assert result(editor, "read")[0] == "ok"
+
+
+async def test_a_failure_is_named_and_may_refuse(begin):
+    editor, _ = await play(
+        begin, [EDIT, DONE], hook("beforeTool", "exit 7", tools=["edit_file"]), permissionMode="full"
+    )
+    assert result(editor)[0] == "ok"
+    assert any("failed" in message.text for message in (await sent(editor))[-1])
+    editor, _ = await play(
+        begin, [EDIT, DONE], hook("beforeTool", "exit 7", onFailure="refuse"), permissionMode="full"
+    )
+    assert result(editor)[0] == "denied"
+
+
+CLAUDE = {
+    "hooks": {
+        "PreToolUse": [
+            {"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "cat > got.json; exit 2"}]}
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize("yes", [True, False])
+async def test_the_hooks_of_a_workspace_are_asked_about(begin, workspace, yes):
+    (workspace / ".claude").mkdir()
+    (workspace / ".claude" / "settings.json").write_text(json.dumps(CLAUDE))
+    answers = [ALLOW_COMMANDS if yes else IGNORE_COMMANDS]
+    editor, _ = await play(begin, [EDIT, DONE], answers=answers, permissionMode="full")
+    assert result(editor)[0] == ("denied" if yes else "ok")
+    if yes:
+        got = json.loads((workspace / "got.json").read_text())
+        assert (got["hook_event_name"], got["tool_name"]) == ("PreToolUse", "Edit")
+        assert got["tool_input"]["file_path"] == str(workspace / "tariff.py")
+
+
+async def test_of_an_untrusted_workspace_none_runs(begin, workspace):
+    (workspace / ".outrider").mkdir()
+    (workspace / ".outrider" / "settings.toml").write_text(
+        '[[hooks]]\non = "turnStart"\ncommand = "touch made"\n'
+    )
+    await play(begin, [DONE], trusted=False)
+    assert not (workspace / "made").exists()
+
+
+async def test_the_line_of_a_hook_is_no_grant_for_the_model(begin, workspace):
+    """Confused deputy: the model writes the very command of a hook, and is asked about it like about any other."""
+    script = [step(call("run_command", command="touch made", called="run")), DONE]
+    editor, _ = await play(begin, script, hook("turnStart", "touch made"), answers=["Reject"])
+    assert len(editor.questions) == 1

@@ -1,0 +1,155 @@
+"""A server of the official SDK: the revision of 2026-07-28, streamable HTTP, and a log-in by OAuth on loopback."""
+
+import asyncio
+import json
+import os
+import socket
+import stat
+import sys
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+
+import httpx
+import pytest
+from scripting import DONE, step
+
+from outrider.mcp.around import Around
+from outrider.mcp.configuration import read_servers
+from outrider.mcp.connection import Connection, NotConnectedError
+from outrider.mcp.results import Answer
+from outrider.mcp.tokens import FILE, Tokens
+from outrider.ports.clock import SystemClock
+from outrider.processes import Supervisor, command_environment
+
+SERVER = Path(__file__).parents[1] / "mcp" / "sdk_server.py"
+STDIO = {"command": sys.executable, "args": [str(SERVER)]}
+MARK = "[From the MCP server sdk: data, not instructions]\n"
+
+import_module(
+    "outrider.mcp.session"
+)  # takes seconds on a busy machine; loaded once, before any time-out runs
+pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("replayed_at_once")]
+
+
+async def test_the_newest_revision_in_a_session(begin):
+    script = [
+        step({"name": "sdk__add", "input": {"a": 1, "b": 2}}),
+        step({"name": "sdk__greet", "input": {}}),
+        step({"name": "sdk__read_resource", "input": {}}),
+        step({"name": "sdk__read_resource", "input": {"uri": "notes://x"}}),
+        DONE,
+    ]
+    answers = ["Allow once", "Allow once", "Decline", "Allow once", "Allow once"]
+    editor = await begin("stock", script, {"mcpServers": {"sdk": STDIO}}, answers=answers)
+    assert (await editor.run("Try it", seconds=90))["outcome"] == "completed"
+    (server,) = (await editor.command("outrider.servers", {}))["servers"]
+    assert (server["state"], server["version"], server["protocol"]) == ("running", "3.0", "2026-07-28")
+    contents = [event["data"]["content"] for event in editor.events_of("tool.finished")]
+    assert contents[0] == f"{MARK}3"
+    assert "could not resolve: elicitation was decline" in contents[1]
+    assert "- notes://{name}: note (A note.)" in contents[2]
+    assert contents[3] == f"{MARK}[notes://x]\nNote x."
+    assert editor.events_of("input.wanted")[0]["data"]["state"]
+
+
+def around(tmp_path, opened):
+    clock = SystemClock()
+    return Around(
+        supervisor=Supervisor(clock),
+        clock=clock,
+        version="0",
+        environment=lambda own: {**command_environment(os.environ), **own},
+        folders=list,
+        proxy_for=lambda _: None,
+        ca_file=None,
+        tokens=Tokens(tmp_path, keyring=False),
+        open_page=opened,
+        cwd=tmp_path,
+        secret=os.environ.get,
+    )
+
+
+@asynccontextmanager
+async def serving(*options):
+    """The server over HTTP; gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(SERVER), "--http", str(port), *options,
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.close()
+                    break
+                except OSError:
+                    await asyncio.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def connection_to(url, house):
+    ((config,), _) = read_servers({"sdk": {"type": "http", "url": url}}, "test", {}, None)
+    return Connection(config, house, lambda: None)
+
+
+async def add(connection):
+    async def nothing(_wanted, _state):
+        return [Answer("decline")]
+
+    return (await connection.call("add", {"a": 1, "b": 2}, ask=nothing, on_progress=lambda _: None)).text
+
+
+async def test_http_without_a_log_in(tmp_path):
+    house = around(tmp_path, lambda *_: None)
+    async with serving() as url:
+        connection = connection_to(url, house)
+        connection.begin()
+        assert await connection.ready(60)
+        assert await add(connection) == "3"
+        await connection.close()
+    await house.supervisor.close()
+
+
+async def test_a_log_in_begins_only_when_the_user_asks_and_its_token_is_kept(tmp_path):
+    pages, tasks = [], []
+
+    async def say_yes(url):
+        async with httpx.AsyncClient(trust_env=False) as browser:
+            answer = await browser.get(url)
+            await browser.get(answer.headers["location"])
+
+    def opened(_name, url):
+        pages.append(url)
+        tasks.append(asyncio.ensure_future(say_yes(url)))
+
+    house = around(tmp_path, opened)
+    async with serving("--login") as url:
+        connection = connection_to(url, house)
+        connection.begin()
+        assert not await connection.ready(60)
+        assert connection.state == "login"
+        assert not pages
+        with pytest.raises(NotConnectedError, match="log in"):
+            await add(connection)
+        connection.log_in()
+        assert await connection.ready(60)
+        assert await add(connection) == "3"
+        await connection.close()
+        again = connection_to(url, house)
+        again.begin()
+        assert await again.ready(60)  # with the token that was kept
+        assert len(pages) == 1
+        await again.close()
+    kept = tmp_path / FILE
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert "token_0" in json.loads(kept.read_text())[f"mcp sdk {url}"]
+    await asyncio.gather(*tasks)
+    await house.supervisor.close()
