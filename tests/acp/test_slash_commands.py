@@ -1,0 +1,111 @@
+"""What ACP has no word for."""
+
+import pytest
+from acp.exceptions import RequestError
+from acp_turns import EDIT, TWO_HUNKS
+
+DONE = {"text": "Done."}
+
+
+async def test_undo_and_redo(acp, tariff):
+    async with acp("plain", [EDIT, DONE], ["Allow once"]) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "Two an hour.")
+        await client.prompt(session_id, "/undo")
+        assert "hours * 3" in tariff.read_text()
+        assert "Undid 1 change in `tariff.py`." in client.said()
+        await client.prompt(session_id, "/redo")
+        assert "hours * 2" in tariff.read_text()
+        assert "Brought back 1 change in `tariff.py`." in client.said()
+        await client.prompt(session_id, "/undo nonsense")
+        assert "hours * 2" in tariff.read_text()
+
+
+async def test_changes_and_review(acp, tariff):
+    async with acp(
+        "plain", [TWO_HUNKS, DONE], ["Allow once", "Keep this change", "Undo this change"]
+    ) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "Two an hour.")
+        await client.prompt(session_id, "/changes")
+        assert "edit `tariff.py`" in client.said() and "+1 −1" in client.said()
+        await client.prompt(session_id, "/changes patch")
+        assert "+    return hours * 2" in client.said()
+        await client.prompt(session_id, "/review")
+    assert "def cost" in tariff.read_text() and "hours * 3" in tariff.read_text()
+
+
+async def test_modes(acp, tariff):
+    turns = [EDIT, DONE, {"text": "I only look.", "expect": {"messages_contain": "plan"}}]
+    async with acp("zed", turns) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "/mode auto-edit")
+        assert client.of("current_mode_update")[-1]["currentModeId"] == "auto-edit"
+        await client.prompt(session_id, "Two an hour.")
+        assert not client.permissions and "hours * 2" in tariff.read_text()
+        await client.request("session/set_mode", {"sessionId": session_id, "modeId": "plan"})
+        assert client.of("config_option_update")[-1]["configOptions"][0]["currentValue"] == "plan"
+        await client.prompt(session_id, "What would you do?")
+        answer = await client.request(
+            "session/set_config_option", {"sessionId": session_id, "configId": "mode", "value": "full"}
+        )
+        assert answer["configOptions"][0]["currentValue"] == "full"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "problem"),
+    [
+        ("session/set_mode", {"modeId": "yolo"}, "yolo"),
+        ("session/set_mode", {}, "modeId"),
+        ("session/set_config_option", {"configId": "color", "value": "red"}, "color"),
+        ("session/set_config_option", {"configId": "mode", "value": True}, "value"),
+        ("session/set_config_option", {"configId": "thinking", "value": "a lot"}, "a lot"),
+    ],
+)
+async def test_an_unknown_choice_is_refused(acp, method, params, problem):
+    async with acp("zed", [DONE]) as client:
+        session_id = await client.new_session()
+        with pytest.raises(RequestError, match=problem) as refused:
+            await client.request(method, {"sessionId": session_id, **params})
+        assert refused.value.code == -32602
+
+
+async def test_a_folder_that_is_not_trusted_is_only_read_whatever_is_chosen(acp, tariff):
+    async with acp("zed", [EDIT, DONE], trusted=False) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "/mode full")
+        await client.prompt(session_id, "Two an hour.")
+        assert "works in permission mode read-only, because this folder is not trusted" in client.said()
+    assert "hours * 3" in tariff.read_text()
+
+
+async def test_a_mode_for_one_task(acp, tariff):
+    async with acp("zed", [EDIT, DONE]) as client:
+        session_id = await client.new_session()
+        assert await client.prompt(session_id, "/plan Two an hour.") == "end_turn"
+        assert not client.permissions and "hours * 3" in tariff.read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("/help", "`/undo [step | turn | session | id]`"),
+        ("/status", "Idle; 0 tokens in"),
+        ("/jobs", "No command runs"),
+        ("/changes", "Nothing is changed."),
+        ("/undo", "nothing to undo"),
+        ("/review", "nothing to review"),
+        ("/continue", "Nothing was cut off."),
+        ("/steer", "behind /steer"),
+        ("/plan", "Write the task"),
+        ("/model", "Model: `scripted:"),
+        ("/thinking", "Thinking: `default`"),
+        ("/permissions", "Your rules are in"),
+        ("/doctor", "ok:"),
+    ],
+)
+async def test_each_command_answers(acp, command, said):
+    async with acp("plain", []) as client:
+        session_id = await client.new_session()
+        assert await client.prompt(session_id, command) == "end_turn"
+        assert said in client.said()
