@@ -8,10 +8,12 @@ import asyncio
 import os
 import shlex
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 import outrider_protocol as names
@@ -81,6 +83,8 @@ class HunkReview:
     """Shows a line in a style."""
     ask: Callable[[str], Awaitable[str | None]]
     """Shows a text and gives the line that is typed then, None at the end of the input."""
+    suspended: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Leaves the terminal to the user's editor."""
 
     async def decide(self) -> list[Data] | None:
         """Go through all changes; gives the `review` of an answer, None where the user went back."""
@@ -133,8 +137,9 @@ class HunkReview:
             file = Path(folder, PurePath(change.path).name)
             await asyncio.to_thread(_write, file, str(change.hunk["added"]))
             try:
-                editing = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
-                code = await editing.wait()
+                async with self.suspended():
+                    editing = await asyncio.create_subprocess_exec(*shlex.split(editor), str(file))
+                    code = await editing.wait()
                 text = await asyncio.to_thread(_read, file)
             except (OSError, ValueError) as problem:
                 self.say(f"  {visible(editor)} could not be used: {problem}", "yellow")
@@ -209,6 +214,8 @@ class OpenItem:
     """One line that says what will happen, where the title can be long."""
     options: tuple[str, ...] = ()
     """Its buttons."""
+    group: str = ""
+    """For edits of one step that are asked about together: the id of the first of them."""
 
     @property
     def puts_back(self) -> bool:
@@ -280,6 +287,13 @@ class OpenItems:
         ]
         return max(fitting, key=lambda item: len(item.head), default=None)
 
+    def together(self, question: Question) -> list[OpenItem]:
+        """The edits of one step that a question is about; none where it is about something else."""
+        if not any(names.approves(title) and title not in names.APPROVING for title in question.titles):
+            return []
+        grouped = [item for item in self._items.values() if item.group]
+        return [item for item in grouped if item.group == grouped[-1].group]
+
     def _add(
         self,
         kind: str,
@@ -303,6 +317,7 @@ class OpenItems:
             options=tuple(data.get("options", ())),
             changes=changes_of(proposed),
             summary=data.get("summary", ""),
+            group=data.get("group", ""),
         )
 
 
@@ -394,9 +409,15 @@ class Answerer:
     """The rules that have allowed something."""
     always: str | None = None
     """A title to answer every approval with, said aloud; for the demo without a terminal."""
+    show_prompt: Callable[[str], None] | None = None
+    """Shows what is to be typed, where that is not simply printed."""
+    suspended: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Leaves the terminal to the user's editor."""
 
     async def __call__(self, question: Question) -> str | None:
         """Give the title to answer with, None to leave the question open."""
+        if together := self.items.together(question):
+            return await self._answer_together(question, together)
         item = self.items.asked_by(question)
         rule = self.rules.allowing(item) if item else None
         wanted = (_OF_FILES[rule],) if rule in _OF_FILES else (names.ALLOW_ONCE, names.RUN_OUTSIDE)
@@ -420,12 +441,62 @@ class Answerer:
             return None
         return await self._ask(question, item, self.keyboard)
 
+    async def _answer_together(self, question: Question, items: Sequence[OpenItem]) -> str | None:
+        """Answer a question about several edits: each that a rule allows, and the rest at the keyboard."""
+        by_rule = {item.id: rule for item in items if (rule := self.rules.allowing(item))}
+        rules = sorted(set(by_rule.values()))
+        self.used.update(rules)
+        everything = next(title for title in question.titles if names.approves(title))
+        if len(by_rule) == len(items):
+            self._say(f"  > {everything} (--yes-to {', '.join(rules)})", "green")
+            return everything
+        if self.always == names.ALLOW_ONCE:
+            self._say(f"  > {everything}", "green")
+            return everything
+        for item in items:
+            if item.id in by_rule:
+                self._say(
+                    f"  > {names.ALLOW_ONCE}: {visible(item.head)} (--yes-to {by_rule[item.id]})", "green"
+                )
+                await self.answer_command({"id": item.id, "decision": "allow_once"})
+        rest = [item for item in items if item.id not in by_rule]
+        if self.keyboard is None:
+            return None
+        titles = (names.allow_all(len(rest)) if len(rest) > 1 else names.ALLOW_ONCE, names.REJECT)
+        for item in rest:
+            self._say(f"  {visible(item.head)}", "bold")
+        changes = [change for item in rest for change in item.changes]
+        whole = replace(rest[0], changes=changes, summary=f"{len(rest)} edits")
+        of_all = {"together": True} if len(rest) > 1 else {}
+        title = await self._ask(Question(question.message, titles), whole, self.keyboard, of_all)
+        if title is None:
+            return None
+        if by_rule or title not in question.titles:
+            decision = "reject" if title == names.REJECT else "allow_once"
+            await self.answer_command({"id": rest[0].id, "decision": decision, **of_all})
+            return None
+        return title
+
     async def ask_here(self, item: OpenItem) -> None:
         """Ask what the server cannot ask with buttons; without a keyboard it stays open."""
         if self.keyboard is not None:
             await self._ask(Question(item.title, ()), item, self.keyboard)
 
-    async def _ask(self, question: Question, item: OpenItem | None, keyboard: Keyboard) -> str | None:
+    async def _ask(
+        self,
+        question: Question,
+        item: OpenItem | None,
+        keyboard: Keyboard,
+        of_all: Mapping[str, Any] = MappingProxyType({}),
+    ) -> str | None:
+        """Ask at the keyboard.
+
+        Args:
+            question: Has the buttons.
+            item: What it is about, as far as that is known.
+            keyboard: Where the user types.
+            of_all: What an answer by command says besides.
+        """
         titles = [title for title in question.titles if title not in _NEED_AN_EDITOR]
         note = item is not None and item.kind == "approval" and names.REJECT in titles
         free = item is not None and item.free_form
@@ -435,7 +506,7 @@ class Answerer:
             self._say(f"  {number}  {visible(title)}")
         if note:
             self._say("  n  Reject with a note")
-        changes = item.changes if item is not None and names.ALLOW_ONCE in titles else ()
+        changes = item.changes if item is not None and any(map(names.approves, titles)) else ()
         review = len(changes) > 1 or any(change.may_be_edited for change in changes)
         if review:
             what = "Decide about each of its changes" if len(changes) > 1 else "Edit its change first"
@@ -460,11 +531,11 @@ class Answerer:
             if note and item and choice.lower() == "n":
                 text = ((await self._typed(keyboard, "  what should it do instead? ")) or "").strip()
                 await self.answer_command(
-                    {"id": item.id, "decision": "reject"} | ({"note": text} if text else {})
+                    {"id": item.id, "decision": "reject", **of_all} | ({"note": text} if text else {})
                 )
                 return None
             if review and item and choice.lower() == REVIEW_KEY:
-                if await self._review(item, keyboard):
+                if await self._review(item, keyboard, of_all):
                     return None
                 continue
             if free and item:
@@ -472,13 +543,13 @@ class Answerer:
                 return None
             self._say(f"  “{visible(choice)}” is not one of them", "yellow")
 
-    async def _review(self, item: OpenItem, keyboard: Keyboard) -> bool:
+    async def _review(self, item: OpenItem, keyboard: Keyboard, of_all: Mapping[str, Any]) -> bool:
         """Have each change of an edit decided about; False where the user went back."""
-        review = HunkReview(item.changes, self._say, lambda text: self._typed(keyboard, text))
+        review = HunkReview(item.changes, self._say, lambda text: self._typed(keyboard, text), self.suspended)
         decided = await review.decide()
         if decided is None:
             return False
-        await self.answer_command({"id": item.id, "decision": "allow_once", "review": decided})
+        await self.answer_command({"id": item.id, "decision": "allow_once", "review": decided, **of_all})
         return True
 
     async def _typed(self, keyboard: Keyboard, prompt: str) -> str | None:
@@ -488,6 +559,9 @@ class Answerer:
             nonlocal before
             if early:
                 self._say(f"{before}  {_TOO_EARLY}", "yellow")
+            if self.show_prompt is not None:
+                self.show_prompt(prompt)
+                return
             self.renderer.console.print(prompt, end="")
             before = "\n"  # the cursor is left behind the prompt
 

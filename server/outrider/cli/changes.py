@@ -37,7 +37,7 @@ async def changes(
             )
     except RefusedError as refused:
         return refused.code
-    text = str(given["patch"]) if patch else _listed(given)
+    text = str(given["patch"]) if patch else listed_changes(given)
     left_out = cast("list[Object]", given.get("leftOut", []))
     for one in left_out:
         problems.note(f"not in the patch: {one_line(one['path'])}: {one['reason']}")
@@ -55,7 +55,7 @@ def _nothing(listed: Object) -> str:
     return f"session {listed['sessionId']} has no changes"
 
 
-def _listed(given: Object) -> str:
+def listed_changes(given: Object) -> str:
     """The changes under the turns, steps and calls that made them: ids are whole, whatever the width."""
     lines: list[str] = []
     turn = step = call = None

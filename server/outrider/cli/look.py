@@ -241,6 +241,19 @@ async def undo(
                 done = await client.command(names.UNDO, named, seconds=None)
     except RefusedError as refused:
         return refused.code
+    stayed = show_undone(done, made, console, redo=redo)
+    return ExitCode.COMPLETED if done["undone"] and not stayed else ExitCode.FAILED
+
+
+def show_undone(done: Object, made: Sequence[logged.WireEvent], console: Console, *, redo: bool) -> bool:
+    """Show the result of an undo or a redo; gives whether something stayed as it was.
+
+    Args:
+        done: The result.
+        made: The events of it.
+        console: Where it is shown.
+        redo: Whether it is an undo that was taken back.
+    """
     cannot = "redone" if redo else "undone"
     for row in cast("list[Object]", done["undone"]):
         console.print(Text(_done(row, made, redo=redo), style="green"))
@@ -251,10 +264,10 @@ async def undo(
         console.print(
             Text(f"cannot be {cannot}: {one_line(row['what'])}: {visible(row['reason'])}", style="yellow")
         )
-    stayed = done["conflicts"] or done["notUndoable"]
+    stayed = bool(done["conflicts"] or done["notUndoable"])
     if not done["undone"] and not stayed:
         console.print(f"there was nothing to {'redo' if redo else 'undo'}")
-    return ExitCode.COMPLETED if done["undone"] and not stayed else ExitCode.FAILED
+    return stayed
 
 
 def _done(row: Object, events: Sequence[logged.WireEvent], *, redo: bool) -> str:

@@ -19,20 +19,26 @@ from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.run import ExitCode, Task, run_task
 from outrider.cli.terminal import keyboard, make_console
-from outrider_protocol.events import Mode, UndoScope
-from outrider_protocol.settings import THINKING_LEVELS, PermissionMode, ProviderKind, Settings
+from outrider_protocol.settings import (
+    THINKING_LEVELS,
+    Mode,
+    PermissionMode,
+    ProviderKind,
+    Settings,
+    UndoScope,
+)
 
 Object = dict[str, Any]
 
 app: Final = typer.Typer(
     name="outrider",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="A coding agent behind the Language Server Protocol: one process, any editor.",
     epilog="Exit codes of run and demo: 0 completed, 1 failed or refused, 2 usage or settings, "
-    "3 waiting for an answer, 4 budget exhausted, 130 cancelled. "
+    "3 waiting for an answer, 4 budget exhausted, 5 a check failed, 130 cancelled. "
     "For every command: 141 if the reader of its output closed the pipe.",
 )
 
@@ -112,11 +118,40 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _common(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback ends the program
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        if keyboard(sys.stdout) is None:
+            typer.echo(context.get_help())
+            raise typer.Exit(ExitCode.USAGE)
+        chat()
+
+
+@app.command()
+def chat(
+    workspace: WorkspaceOption = Path(),
+    model: ModelOption = None,
+    permission_mode: Annotated[
+        PermissionMode | None, typer.Option(help="What Outrider may do without asking.")
+    ] = None,
+    session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
+    state_dir: StateOption = None,
+    provider_url: UrlOption = None,
+    key_env: KeyOption = None,
+    provider_kind: KindOption = "openai-chat",
+) -> None:
+    """Hold a conversation in this terminal; `outrider` alone does the same."""
+    from outrider.cli.chat.chat import chat as hold
+
+    options = settings(
+        model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
+    )
+    if keyboard(sys.stdout) is None:
+        raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
+    raise typer.Exit(asyncio.run(hold(folder(workspace), options, session)))
 
 
 @app.command()
@@ -125,7 +160,7 @@ def serve() -> None:
     # `__main__` takes `serve` before this module is imported; here for the help, and for odd argument orders.
     from outrider.lsp.serve import main as serve_main
 
-    raise typer.Exit(serve_main([]))
+    serve_main([])
 
 
 @app.command()
@@ -158,6 +193,21 @@ def run(
             "protected files that a command changed; the default without a user is put-back. Can be given several times.",
         ),
     ] = None,
+    check: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="A command that decides whether the task is done, such as 'pytest -q'. It runs when the model stops after a change; "
+            "a failure goes back to the model. Can be given several times.",
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Carry out the plan in this document, as --mode plan writes one. Its checks ask as all commands do.",
+        ),
+    ] = None,
     session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
     trust: Annotated[
         bool,
@@ -175,8 +225,10 @@ def run(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Give the agent a task in a folder, and watch and answer it here."""
-    if task is None and session is None:
+    if task is None and session is None and plan is None:
         raise typer.BadParameter("give a task, or --session to continue one", param_hint="TASK")
+    if plan is not None and (task is not None or mode != "agent"):
+        raise typer.BadParameter("a plan is the task: give it alone, without --mode", param_hint="--plan")
     if task == "-":
         task = _standard_input()
     if task is not None and not task.strip():
@@ -199,10 +251,13 @@ def run(
         workspace=folder(workspace),
         options=options,
         prompt=task,
+        plan=None if plan is None else (folder(workspace) / plan.expanduser()).absolute(),
         session_id=session,
         mode=mode,
         thinking=None if thinking is None else level_of_thinking(thinking),
-        rules=Rules(tuple(yes_to or ())),
+        # Who gives a check wants it run.
+        rules=Rules((*(yes_to or ()), *(f"Run: {one}" for one in check or ()))),
+        checks=tuple(check or ()),
     )
     ended = asyncio.run(run_task(wanted, renderer, keyboard(shown_on), sys.stdout if json_lines else None))
     raise typer.Exit(ended.code)

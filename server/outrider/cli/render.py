@@ -4,6 +4,7 @@ It only shows. Everything that comes from a model, a file or a command passes `t
 """
 
 import json
+import shlex
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,10 @@ from rich.text import Text
 
 from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
 from outrider.cli.problems import Problems
-from outrider.cli.terminal import Flow, one_line, plain_output, visible
-from outrider.models.retry import is_script
+from outrider.cli.terminal import Flow, TextFlow, one_line, plain_output, visible
 from outrider.ports.model import READ_ANEW
 from outrider_protocol import EDIT_TOOLS, logged
+from outrider_protocol.settings import is_script
 
 _WHY: Final = {
     "first_step": "the first step",
@@ -88,7 +89,7 @@ _ESSENTIAL: Final = {
     "insert_lines": "path", "write_file": "path", "delete_file": "path", "rename_file": "from", "run_command": "command",
     "ask_user": "question",
 }  # fmt: skip
-_SHOWN_BY_THEIR_EVENTS: Final = EDIT_TOOLS | {"update_plan", "ask_user"}
+_SHOWN_BY_THEIR_EVENTS: Final = EDIT_TOOLS | {"update_plan", "write_plan", "ask_user"}
 _WAYS: Final = {
     "editor": "in the editor",
     "disk": "on disk",
@@ -96,14 +97,15 @@ _WAYS: Final = {
     "undo": "by an undo",
 }
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
+_NO_COPY: Final = "Outrider asks about commands as in permission mode auto-edit: "
 _NO_SANDBOX: Final = "Outrider runs the commands of this session without a sandbox. "
 """How the server says it, too."""
-VERDICTS: Final = {
-    "checked": ", checked by a command",
-    "unverified": ", unverified: nothing was run after the last change",
-    "check_failed": ", but the last command failed",
+_OF_OLD_LOGS: Final = {
+    "checked": "checked by a command",
+    "unverified": "unverified: nothing was run after the last change",
+    "check_failed": "the last command failed",
 }
-"""What the last line says about the way a completed turn was checked (`turn.finished`, `reason`)."""
+"""What the last line says about the way a completed turn was checked, by its `reason`, where there is no `done`."""
 _OUTCOMES: Final = {
     "completed": "green", "cancelled": "yellow", "budget_exhausted": "yellow", "failed": "red", "refused": "red",
 }  # fmt: skip
@@ -133,7 +135,12 @@ class Renderer:
     """Prints one session's events and frames in the order they come."""
 
     def __init__(
-        self, console: Console, problems: Problems | None = None, *, after_rejection: str = ""
+        self,
+        console: Console,
+        problems: Problems | None = None,
+        *,
+        after_rejection: str = "",
+        flow: TextFlow | None = None,
     ) -> None:
         """Show a session on a console.
 
@@ -141,6 +148,7 @@ class Renderer:
             console: Where it is shown.
             problems: Where errors, warnings and messages go; None is standard error.
             after_rejection: Said whenever something was rejected.
+            flow: Shows the model's text as it comes; None prints it as it is.
         """
         self._console = console
         self._after_rejection = after_rejection
@@ -152,7 +160,7 @@ class Renderer:
         self._refused: set[str] = set()
         """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
-        self._flow = Flow(console)
+        self._flow: TextFlow = flow if flow is not None else Flow(console)
         self.problems = problems if problems is not None else Problems()
         self.problems.before = self._flow.end
         self._requested: str | None = None
@@ -286,6 +294,10 @@ class Renderer:
                 no_sandbox := _NO_SANDBOX + event["data"]["reason"]
             ):
                 self.problems.warning(no_sandbox)
+            case "auto.limited" if not self.problems.said_before(
+                no_copy := _NO_COPY + event["data"]["reason"]
+            ):
+                self.problems.warning(no_copy)
             case "tool.requested":
                 name = event["data"]["name"]
                 call = _Call(name, essential_argument(name, event["data"]["input"]))
@@ -303,6 +315,8 @@ class Renderer:
             case "question.asked":
                 self._line("")
                 self._line(f"? {visible(event['data']['question'])}", "bold")
+                for meaning in event["data"].get("detail", "").splitlines():
+                    self._line(f"  {visible(meaning)}", "dim")
             case "question.answered":
                 self._line(f"  answered: {visible(event['data']['answer'])}", "dim")
             case "tool.asked":
@@ -343,6 +357,12 @@ class Renderer:
                     )
             case "plan.updated":
                 self._plan(event["data"]["items"])
+            case "plan.written":
+                path = event["data"]["path"]
+                self._line(
+                    f"Plan: {visible(path)} (change what you like, then: outrider run --plan {shlex.quote(visible(path))})",
+                    "bold",
+                )
             case "context.compacted":
                 self._line(
                     f"older messages were summarised ({event['data']['before']} to {event['data']['after']} tokens)",
@@ -533,8 +553,9 @@ class Renderer:
             self._flow.end()
         reason = data["reason"]
         why = f" ({reason})" if reason not in ("", outcome) else ""
-        verdict = VERDICTS.get(reason, "") if outcome == "completed" else why
-        parts = [f"{outcome.replace('_', ' ')}{verdict}"]
+        parts = [f"{outcome.replace('_', ' ')}{'' if outcome == 'completed' else why}"]
+        if said := verdict(data):
+            parts.append(said)
         parts.append(counted(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:
             parts.append(f"{seconds:.1f} s")
@@ -565,6 +586,13 @@ class Renderer:
             self._console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
         else:
             self._console.print(text, soft_wrap=True)
+
+
+def verdict(data: logged.TurnFinished) -> str:
+    """What shows that a turn did what it was to do, in one line; empty where there is nothing to say."""
+    if (done := data.get("done")) is not None:
+        return one_line(done["line"])
+    return _OF_OLD_LOGS.get(data["reason"], "") if data["outcome"] == "completed" else ""
 
 
 def essential_argument(tool: str, arguments: Any) -> str:

@@ -4,20 +4,19 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
-from itertools import takewhile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli.export import exported_file, fetch_export
+from outrider.cli.export import encoded, exported_file, fetch_export
 from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.ports.events import LoggedEvent, to_wire
-from outrider.replay.log import Difference
+from outrider.replay.log import Difference, leaves
 from outrider.replay.play import Replayed, ReplayProblem, play
 from outrider.store.exported import ExportProblem, parse_export, read_export
 from outrider_protocol.export import Export
@@ -28,10 +27,8 @@ MOST_LINES = 40
 """Lines of one text that a difference shows."""
 AROUND_LINES = 2
 """Lines that are the same, shown before and after those that differ."""
-MOST_CHARACTERS = 300
-"""Of one value, or of one line."""
-AROUND_CHARACTERS = 60
-"""Characters that are the same, shown before a difference in a long value."""
+MOST_CHARACTERS = 150
+"""Of one line; a longer one goes on in the next."""
 
 
 async def replay(
@@ -59,18 +56,15 @@ async def replay(
         return export
 
     def show(event: LoggedEvent) -> None:
-        renderer.event(to_wire(event))
+        if not must_agree:
+            renderer.event(to_wire(event))
 
-    replayed = await play(export, from_seq=from_seq, on_event=_ignore if must_agree else show)
+    replayed = await play(export, from_seq=from_seq, on_event=show)
     if isinstance(replayed, ReplayProblem):
         renderer.problems.error(replayed.message)
         return ExitCode.USAGE
     console.print(Text("\n".join(verdict(replayed, export))), soft_wrap=True)
     return ExitCode.FAILED if must_agree and replayed.difference else ExitCode.COMPLETED
-
-
-def _ignore(event: LoggedEvent) -> None:
-    pass
 
 
 async def _export_of(
@@ -79,11 +73,10 @@ async def _export_of(
     file = None if subject is None else await asyncio.to_thread(exported_file, subject)
     if file is not None:
         export = await asyncio.to_thread(read_export, file)
+    elif isinstance(fetched := await fetch_export(workspace, options, subject, problems), ExitCode):
+        return fetched
     else:
-        fetched = await fetch_export(workspace, options, subject, problems)
-        if isinstance(fetched, ExitCode):
-            return fetched
-        export = await asyncio.to_thread(lambda: parse_export(json.dumps(fetched).encode()))
+        export = await asyncio.to_thread(lambda: parse_export(encoded(fetched)))
     if isinstance(export, ExportProblem):
         problems.error(export.message)
         return ExitCode.USAGE
@@ -97,20 +90,19 @@ def verdict(replayed: Replayed, export: Export) -> Iterator[str]:
         replayed: The replay.
         export: The log that was replayed.
     """
-    recorded = len(export.events)
+    recorded, difference = len(export.events), replayed.difference
     before = f" ({counted(replayed.taken_over, 'event')} before them reused)" if replayed.taken_over else ""
     if replayed.unknown_from is not None:
         yield (
             f"The same up to event {replayed.unknown_from - 1} of {recorded}{before}. What the model saw there "
             "depends on the lengths of texts, and this export has texts removed."
         )
-        return
-    if replayed.difference is None:
+    elif difference is None:
         yield f"The same: of {recorded} events, the loop ran {replayed.events} again{before}, with the same results."
-        return
-    difference = replayed.difference
-    yield f"Different at event {difference.seq} of {recorded}; {counted(replayed.events, 'event')} were the same{before}."
-    yield from _compared(difference, {**export.contents, **difference.texts})
+    else:
+        same = counted(replayed.events, "event")
+        yield f"Different at event {difference.seq} of {recorded}; {same} were the same{before}."
+        yield from _compared(difference, {**export.contents, **difference.texts})
 
 
 def _compared(difference: Difference, texts: Mapping[str, str]) -> Iterator[str]:
@@ -121,7 +113,7 @@ def _compared(difference: Difference, texts: Mapping[str, str]) -> Iterator[str]
         yield f"  the replay: {_titled(got) if got else 'nothing came'}"
     else:
         yield f"  {_titled(expected)}"
-    of_log, of_replay = (dict(_values("", one["data"], texts) if one else ()) for one in (expected, got))
+    of_log, of_replay = (_values(one, texts) for one in (expected, got))
     places = [key for key in {**of_log, **of_replay} if of_log.get(key) != of_replay.get(key)]
     # Of messages the first counts, because what follows goes on from it.
     first = next((place.partition(".")[0] for place in places if place.startswith("message ")), "")
@@ -131,38 +123,33 @@ def _compared(difference: Difference, texts: Mapping[str, str]) -> Iterator[str]
             yield from _differing(of_log.get(place), of_replay.get(place))
 
 
-def _values(place: str, value: Any, texts: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """The single values within one, each with its place. A hash stands for its text, that of a message for what is in it."""
-    if isinstance(value, Mapping):
-        for key, inner in cast("Object", value).items():
-            yield from _values(f"{place}.{key}".removeprefix("."), inner, texts)
-    elif isinstance(value, list):
-        for number, inner in enumerate(cast("list[Any]", value)):
-            if place == "messages" and inner in texts:
-                message = json.loads(texts[inner])
-                yield from _values(f"message {number + 1} ({message['role']})", message, {})
-            else:
-                yield from _values(f"{place}.{number}", inner, texts)
-    else:
-        yield place, texts.get(value, value) if isinstance(value, str) else value
+def _values(event: Object | None, texts: Mapping[str, str]) -> Object:
+    """The single values of an event, by their places. A hash stands for its text, that of a message for what is in it."""
+    data: Object = dict(event["data"]) if event is not None else {}
+    for number, digest in enumerate(data.pop("messages", ()), 1):
+        message = json.loads(texts[digest])
+        data[f"message {number} ({message['role']})"] = message
+    return {place: texts.get(str(value), value) for place, value in leaves(data)}
 
 
 def _differing(expected: Any, got: Any) -> Iterator[str]:
-    if isinstance(expected, str) and isinstance(got, str) and "\n" in expected + got:
-        _, _, *lines = unified_diff(expected.split("\n"), got.split("\n"), lineterm="", n=AROUND_LINES)
-        for line in lines[:MOST_LINES]:
-            cut = line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"
-            yield f"    {visible(cut)}"
-        if len(lines) > MOST_LINES:
-            yield f"    … {counted(len(lines) - MOST_LINES, 'further line')}"
-        return
-    one, other = (json.dumps(value, ensure_ascii=False) for value in (expected, got))
-    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
-    for mark, value, text in (("-", expected, one), ("+", got, other)):
-        first = max(0, same - AROUND_CHARACTERS) if len(text) > MOST_CHARACTERS else 0
-        piece = visible(text[first : first + MOST_CHARACTERS])
-        cut = f"{'…' if first else ''}{piece}{'…' if first + MOST_CHARACTERS < len(text) else ''}"
-        yield f"    {mark} {'nothing' if value is None else cut}"
+    of_log, of_replay = _lines_of(expected), _lines_of(got)
+    _, _, *lines = unified_diff(of_log, of_replay, lineterm="", n=AROUND_LINES)
+    if len(of_log) == len(of_replay) == 1:
+        del lines[0]  # one line needs no number
+    for line in lines[:MOST_LINES]:
+        yield f"    {visible(line)}"
+    if len(lines) > MOST_LINES:
+        yield f"    … {counted(len(lines) - MOST_LINES, 'further line')}"
+
+
+def _lines_of(value: Any) -> list[str]:
+    """A value in lines that are not too long, so that a long one is shown where it differs."""
+    if value is None:
+        return [" nothing"]
+    text = value if isinstance(value, str) and "\n" in value else json.dumps(value, ensure_ascii=False)
+    most = MOST_CHARACTERS
+    return [f" {line[at : at + most]}" for line in text.split("\n") for at in range(0, len(line) or 1, most)]
 
 
 def _titled(event: Object) -> str:

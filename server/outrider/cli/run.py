@@ -36,6 +36,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     NEEDS_INPUT = 3
     BUDGET_EXHAUSTED = 4
+    CHECK_FAILED = 5
     CANCELLED = 130
 
 
@@ -55,10 +56,12 @@ _EXIT_OF_OUTCOME = {
 }
 
 
-def exit_code(outcome: str, left_over: int = 0) -> ExitCode:
+def exit_code(outcome: str, left_over: int = 0, *, check_failed: bool = False) -> ExitCode:
     """The exit code of an outcome; a completed turn that left answers of its script over has failed."""
     if outcome == "completed" and left_over:
         return ExitCode.FAILED
+    if outcome == "completed" and check_failed:
+        return ExitCode.CHECK_FAILED
     return _EXIT_OF_OUTCOME.get(outcome, ExitCode.FAILED)
 
 
@@ -70,12 +73,16 @@ class Task:
     options: Object
     """`initializationOptions`."""
     prompt: str | None = None
-    """None resumes `session_id` without a new task."""
+    """None resumes `session_id` without a new task, or starts `plan`."""
+    plan: Path | None = None
+    """The plan document to start."""
     session_id: str | None = None
     mode: str = "agent"
     thinking: str | int | None = None
     """How much the model is to think; None: as is set."""
     rules: Rules = field(default_factory=Rules)
+    checks: Sequence[str] = ()
+    """Commands that decide whether it is done."""
     always: str | None = None
     """Answers every approval with this title, and says so."""
     resumable: bool = True
@@ -166,7 +173,9 @@ async def run_task(
             renderer.note(f"never used: --yes-to {shlex.quote(rule)}")
         go_on = _going_on(task, turn.session_id) if task.resumable else None
         renderer.open_items([item.head for item in turn.items], go_on, rules)
-    return Ended(exit_code(outcome, turn.left_over), turn.session_id, turn.summary)
+    return Ended(
+        exit_code(outcome, turn.left_over, check_failed=turn.check_failed), turn.session_id, turn.summary
+    )
 
 
 def explained(problem: CommandError) -> str:
@@ -227,6 +236,7 @@ class _Turn:
         """The commands of background jobs that run; they end with the server, which is this run's own."""
         self.left_over = 0
         self.summary = ""
+        self.check_failed = False
         self.interrupts = 0
         self._problem: BaseException | None = None
         self._answerer = Answerer(
@@ -234,7 +244,10 @@ class _Turn:
         )
 
     def unused_rules(self) -> list[str]:
-        return [rule for rule in self._task.rules.patterns if rule not in self._answerer.used]
+        given = [
+            rule for rule in self._task.rules.patterns if rule.removeprefix("Run: ") not in self._task.checks
+        ]
+        return [rule for rule in given if rule not in self._answerer.used]
 
     # --- what the server says --------------------------------------------------------------------------------
 
@@ -248,6 +261,8 @@ class _Turn:
             case "turn.finished":
                 self._outcomes[event.get("turnId", "")] = event["data"]["outcome"]
                 self.summary = event["data"]["summary"]
+                done = event["data"].get("done")
+                self.check_failed = done is not None and done["state"] == "check_failed"
             case "turn.parked":
                 self._parked = True
                 # What has no buttons is never asked as a message: only a user here can answer it.
@@ -373,19 +388,24 @@ class _Turn:
             status = await client.command(names.RESUME, {"sessionId": self._task.session_id})
             self.items.status(status.get("open", []))
             self._parked = self._parked or status.get("state") == "parked"
-            if self._task.prompt is None:
+            if self._task.prompt is None and self._task.plan is None:
                 if "turnId" not in status:
                     raise NothingToResumeError(f"{self._task.session_id} has no unfinished turn; give a task")
                 self.turn_id = str(status["turnId"])
                 return
-        params: Object = {"prompt": self._task.prompt, "mode": self._task.mode}
+        if self._task.plan is not None:
+            command, params = names.PLAN, Object({"uri": self._task.plan.as_uri()})
+        else:
+            command, params = names.RUN, Object({"prompt": self._task.prompt, "mode": self._task.mode})
+        if self._task.checks:
+            params["acceptance"] = list(self._task.checks)
         if self._task.thinking is not None:
             params["thinking"] = self._task.thinking
         if "model" in self._task.options:  # given here: it overrules the tiers of the settings
             params["model"] = self._task.options["model"]
         if self._task.session_id is not None:
             params["sessionId"] = self._task.session_id
-        started = await client.command(names.RUN, params)
+        started = await client.command(command, params)
         self.session_id, self.turn_id = str(started["sessionId"]), str(started["turnId"])
         if self.interrupts:
             self._cancel(client)

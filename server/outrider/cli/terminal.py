@@ -5,11 +5,12 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol, TextIO
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 if sys.platform != "win32":
@@ -49,6 +50,11 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         # Rich would end the process from within whatever task prints; the client has a server to end first.
         raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        # What somebody forgot to make visible would be obeyed by the terminal.
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
 def make_console(stream: TextIO) -> Console:
@@ -167,8 +173,20 @@ def keyboard(shown_on: TextIO) -> Keyboard | None:
         return None
 
 
+class TextFlow(Protocol):
+    """Shows one text after the other, in pieces."""
+
+    def put(self, source: str, text: str, style: str) -> None:
+        """Show a piece of the text of `source`; one of another source begins anew."""
+        ...
+
+    def end(self) -> None:
+        """End the text, if there is one: something else is printed now."""
+        ...
+
+
 class Flow:
-    """One text after the other."""
+    """Texts as they are, printed as they come."""
 
     def __init__(self, console: Console) -> None:
         """Print to `console`."""

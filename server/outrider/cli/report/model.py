@@ -182,6 +182,8 @@ class Turn:
     last_at: str = ""
     outcome: str | None = None
     reason: str = ""
+    verdict: str = ""
+    """What shows that it did what it was to do."""
     summary: str = ""
     parked: bool = False
     queued: bool = False
@@ -442,6 +444,7 @@ class _Fold:
             case "turn.finished":
                 turn = self._turn(event)
                 turn.outcome, turn.reason = event.data["outcome"], event.data["reason"]
+                turn.verdict = render.verdict(event.data)
                 turn.summary, turn.finished_at = event.data["summary"], event.ts
                 turn.parked = turn.queued = False
             case _:

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from outrider.cli.render import VERDICTS, counted
+from outrider.cli.render import counted
 from outrider.cli.report.model import Asked, Tokens, Turn
 
 _OUTCOMES = {
@@ -73,7 +73,7 @@ def outcome(turn: Turn) -> tuple[str, str]:
         return ("waits for an answer", "warn") if turn.parked else ("did not end", "warn")
     said = turn.outcome.replace("_", " ")
     if turn.outcome == "completed":
-        return said + VERDICTS.get(turn.reason, ""), _OUTCOMES["completed"]
+        return said + (f" · {turn.verdict}" if turn.verdict else ""), _OUTCOMES["completed"]
     why = f": {turn.reason}" if turn.reason and turn.reason != turn.outcome else ""
     return said + why, _OUTCOMES.get(turn.outcome, "warn")
 

@@ -1,0 +1,193 @@
+"""Brings a conversation and a terminal together: a screen where the terminal can do that, else lines."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
+
+from outrider import __version__
+from outrider.cli.chat.conversation import Conversation, Surface
+from outrider.cli.chat.markdown import LiveMarkdown
+from outrider.cli.chat.slash import SLASH_COMMANDS, take
+from outrider.cli.problems import Problems
+from outrider.cli.render import Renderer
+from outrider.cli.run import ExitCode
+from outrider.cli.terminal import Keyboard, TerminalKeyboard, make_console, one_line
+
+Object = dict[str, Any]
+
+_DUMB: Final = frozenset({"", "dumb", "unknown"})
+
+
+def chat(workspace: Path, options: Object, session_id: str | None) -> Coroutine[Any, Any, ExitCode]:
+    """Hold a conversation in this process's terminal; gives the exit code.
+
+    Args:
+        workspace: The folder to work in.
+        options: The `initializationOptions`.
+        session_id: A session of the log to go on with.
+    """
+    if os.environ.get("TERM", "") in _DUMB:
+        return _in_lines(workspace, options, session_id)
+    return _on_screen(workspace, options, session_id)
+
+
+# --- a screen -----------------------------------------------------------------------------------------------------
+
+
+class _ScreenKeyboard:
+    """Answers from the screen's question line."""
+
+    def __init__(self, ask: Callable[[str], Coroutine[Any, Any, str | None]]) -> None:
+        self._ask = ask
+        self.label = ""
+
+    def show(self, label: str) -> None:
+        self.label = label
+
+    async def answer(self, draw: Callable[[bool], None]) -> str | None:
+        draw(False)  # only says the label: what came too early went elsewhere
+        return await self._ask(self.label)
+
+
+async def _on_screen(workspace: Path, options: Object, session_id: str | None) -> ExitCode:
+    from outrider.cli.chat.completion import ComposerCompleter
+    from outrider.cli.chat.screen import Above, Screen, Shown, Wishes
+
+    above = Above(sys.stdout)
+    console = make_console(above)  # pyright: ignore[reportArgumentType] - a text stream, as far as rich uses one
+
+    def changed() -> None:
+        screen.changed()
+
+    async def ask(label: str) -> str | None:
+        return await screen.ask(label)
+
+    def compose(text: str) -> bool:
+        return screen.compose(text)
+
+    def suspended() -> AbstractAsyncContextManager[None]:
+        return screen.suspended()
+
+    markdown = LiveMarkdown(console, changed)
+    keyboard = _ScreenKeyboard(ask)
+    surface = Surface(
+        renderer=Renderer(console, Problems(console), flow=markdown),
+        keyboard=keyboard,
+        changed=changed,
+        ask=ask,
+        compose=compose,
+        show_prompt=keyboard.show,
+        suspended=suspended,
+    )
+    conversation = Conversation(workspace, options, surface)
+    screen = Screen(
+        above,
+        Shown(
+            markdown.live,
+            conversation.status_line,
+            conversation.waiting_lines,
+            ComposerCompleter(workspace, SLASH_COMMANDS),
+        ),
+        Wishes(
+            send=lambda text, queue: conversation.spawn(take(conversation, text, queue=queue)),
+            interrupt=lambda: conversation.interrupt(screen.composer.text, screen.composer.reset),
+            leave=conversation.leave,
+            withdraw=lambda: conversation.spawn(conversation.withdraw()),
+        ),
+    )
+
+    async def drawn() -> None:
+        try:
+            await screen.run()
+        except EOFError:  # the terminal is gone
+            conversation.end()
+
+    async def started() -> None:
+        _greet(conversation)
+        await conversation.ended.wait()
+
+    drawing = asyncio.ensure_future(drawn())
+    async with _signals(conversation):
+        try:
+            code = await conversation.run(started, session_id)
+        finally:
+            screen.stop()
+            await asyncio.gather(drawing, return_exceptions=True)
+            above.print_rest()
+    _farewell(conversation)
+    return code
+
+
+# --- lines --------------------------------------------------------------------------------------------------------
+
+
+async def _in_lines(workspace: Path, options: Object, session_id: str | None) -> ExitCode:
+    """For a terminal that can only print: one message, its turn, and the next message."""
+    console = make_console(sys.stdout)
+    keyboard: Keyboard = TerminalKeyboard(sys.stdin.fileno())
+
+    async def ask(label: str) -> str | None:
+        return await keyboard.answer(lambda _: console.print(label, end=""))
+
+    surface = Surface(Renderer(console), keyboard, _nothing, ask, lambda _: False)
+    conversation = Conversation(workspace, options, surface)
+
+    async def started() -> None:
+        _greet(conversation)
+        while not conversation.ended.is_set():
+            await conversation.idle.wait()
+            console.print(Text(conversation.status_line(console.width), style="dim"))
+            text = await ask("> ")
+            if text is None:
+                conversation.end()
+            elif text.strip():
+                await conversation.shown(take(conversation, text))
+
+    async with _signals(conversation):
+        code = await conversation.run(started, session_id)
+    _farewell(conversation)
+    return code
+
+
+# --- both ---------------------------------------------------------------------------------------------------------
+
+
+def _greet(conversation: Conversation) -> None:
+    where = one_line(conversation.workspace.name or "/")
+    conversation.renderer.note(
+        f"Outrider {__version__} in {where}. /help says what can be typed, Ctrl-D leaves."
+    )
+
+
+def _farewell(conversation: Conversation) -> None:
+    """Say how the session is gone on with, where that is seen."""
+    if conversation.session_id is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.write(f"To go on: outrider chat --session {conversation.session_id}\n")
+            sys.stdout.flush()
+
+
+@asynccontextmanager
+async def _signals(conversation: Conversation) -> AsyncGenerator[None]:
+    """Ctrl-C as a signal, where the terminal does not hand over keys; and the end of the terminal."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, lambda: conversation.interrupt("", _nothing))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, conversation.end)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,279 @@
+"""The commands of the composer: `/name`, for what is no message."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from rich.text import Text
+
+import outrider_protocol as names
+from outrider.cli.changes import listed_changes
+from outrider.cli.chat.conversation import Conversation
+from outrider.cli.diffs import diff_lines, diff_style
+from outrider.cli.look import NO_SESSIONS, sessions_table, show_undone
+from outrider.cli.terminal import one_line, visible
+from outrider_protocol import logged
+from outrider_protocol.settings import PERMISSION_MODES, THINKING_LEVELS
+
+Object = dict[str, Any]
+
+_TASK_MODES: Final = ("agent", "plan", "explore")
+_MODEL_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A command of the composer."""
+
+    description: str
+    run: Callable[[Conversation, str], Awaitable[None]]
+    """Does it, with what follows its name."""
+    hint: str = ""
+
+
+async def _help(chat: Conversation, _rest: str) -> None:
+    print_ = chat.renderer.console.print
+    for name, one in SLASH_COMMANDS.items():
+        print_(Text(f"  /{name} {one.hint}".ljust(24) + one.description))
+    for keys, what in _KEYS:
+        print_(Text(f"  {keys}".ljust(24) + what, style="dim"))
+
+
+_KEYS: Final = (
+    ("Enter", "send; while a task runs, the model gets it with its next step"),
+    ("Ctrl-Q", "send after the running task"),
+    ("Alt-Enter, Ctrl-J", "a new line"),
+    ("Ctrl-X Ctrl-E", "write the message in $EDITOR"),
+    ("Alt-Up", "take back the latest message that waits, to change it"),
+    ("Up, Down", "earlier messages"),
+    ("@", "names a file"),
+    ("!command", "run a command of your own; the next message tells of it"),
+    ("Tab, Esc", "go to a question and back; leave it open"),
+    ("Ctrl-C", "cancel what runs; twice leaves at once"),
+)
+
+
+async def _pick(
+    chat: Conversation, what: str, choices: Sequence[str], now: str | None, rest: str
+) -> str | None:
+    """What the user chose: what was typed behind the command, else from a list; None where they left it."""
+    typed: str | None = rest
+    if not rest:
+        for number, one in enumerate(choices, 1):
+            chat.renderer.console.print(Text(f"  {number}  {visible(one)}{'  (now)' if one == now else ''}"))
+        typed = await chat.surface.ask(f"{what}, a number or a name; Esc leaves it: ")
+    typed = (typed or "").strip()
+    if typed.isdecimal() and 1 <= int(typed) <= len(choices):
+        return choices[int(typed) - 1]
+    if typed in choices:
+        return typed
+    if typed:
+        chat.renderer.note(f"“{typed}” is not one of them: {', '.join(choices)}")
+    return None
+
+
+async def _new(chat: Conversation, _rest: str) -> None:
+    if chat.status.is_running:
+        chat.renderer.note("A task runs: Ctrl-C cancels it.")
+        return
+    chat.new()
+    chat.renderer.note("The next message begins a new session.")
+
+
+async def _sessions(chat: Conversation, rest: str) -> None:
+    if chat.status.is_running:
+        chat.renderer.note("A task runs: Ctrl-C cancels it.")
+        return
+    listed = cast("list[Object]", (await chat.command(names.SESSIONS, {}))["sessions"])
+    if not listed:
+        chat.renderer.note(NO_SESSIONS)
+        return
+    ids = [str(one["sessionId"]) for one in listed]
+    if not rest:
+        console = chat.renderer.console
+        console.print(sessions_table(listed, console.width), crop=False)
+        rest = (
+            (await chat.surface.ask("the session's id, or 1 for the latest; Esc leaves it: ")) or ""
+        ).strip()
+    if rest.isdecimal() and 1 <= int(rest) <= len(ids):
+        rest = ids[int(rest) - 1]
+    if rest:
+        await chat.open(rest)
+
+
+async def _mode(chat: Conversation, rest: str) -> None:
+    if chosen := await _pick(chat, "mode of the next tasks", _TASK_MODES, chat.mode, rest):
+        chat.mode = chosen
+        chat.renderer.note(f"The next tasks run in mode {chosen}.")
+
+
+async def _permissions(chat: Conversation, rest: str) -> None:
+    if chosen := await _pick(chat, "what may happen without a question", PERMISSION_MODES, None, rest):
+        chat.configure({"permissionMode": chosen})
+        chat.renderer.note(f"The permission mode is {chosen}, as far as this folder is trusted.")
+
+
+async def _model(chat: Conversation, rest: str) -> None:
+    told = await chat.command(names.MODELS, {}, seconds=_MODEL_SECONDS)
+    models = [str(one["model"]) for one in cast("list[Object]", told["models"])]
+    now = chat.model or cast("str | None", told.get("model"))
+    choices = models if now is None or now in models else [now, *models]
+    if chosen := await _pick(chat, "model of the next tasks", choices, now, rest):
+        chat.model = chosen
+        chat.renderer.note(f"The next tasks run with {chosen}.")
+
+
+async def _thinking(chat: Conversation, rest: str) -> None:
+    if chosen := await _pick(chat, "how much the model thinks", THINKING_LEVELS, chat.thinking, rest):
+        chat.thinking = chosen
+
+
+async def _undo(chat: Conversation, rest: str) -> None:
+    await _take_back(chat, names.UNDO, rest)
+
+
+async def _redo(chat: Conversation, rest: str) -> None:
+    await _take_back(chat, names.REDO, rest)
+
+
+async def _take_back(chat: Conversation, command: str, rest: str) -> None:
+    if chat.session_id is None:
+        chat.renderer.note("There is no session yet.")
+        return
+    params: Object = {"sessionId": chat.session_id}
+    if rest in {"step", "turn", "session"}:
+        params["scope"] = rest
+    elif rest:
+        params["id"] = rest
+    done = await chat.command(command, params, seconds=None)
+    show_undone(done, cast("list[logged.WireEvent]", []), chat.renderer.console, redo=command == names.REDO)
+
+
+async def _changes(chat: Conversation, rest: str) -> None:
+    if chat.session_id is None:
+        chat.renderer.note("There is no session yet.")
+        return
+    is_patch = rest == "patch"
+    params: Object = {"sessionId": chat.session_id, "format": "patch" if is_patch else "list"}
+    told = await chat.command(names.CHANGES, params, seconds=None)
+    text = str(told["patch"]) if is_patch else listed_changes(told)
+    for line in visible(text).splitlines():
+        chat.renderer.console.print(Text(line, style=diff_style(line) if is_patch else ""))
+    if not text:
+        chat.renderer.note("Nothing is changed.")
+
+
+async def _review(chat: Conversation, _rest: str) -> None:
+    """Go through what the session changed, hunk by hunk: each is kept or undone."""
+    if chat.session_id is None:
+        chat.renderer.note("There is no session yet.")
+        return
+    console = chat.renderer.console
+    told = await chat.command(names.CHANGES, {"sessionId": chat.session_id}, seconds=None)
+    hunks = [
+        (one_line(str(change.get("to") or change["path"])), hunk)
+        for change in cast("list[Object]", told["changes"])
+        for hunk in cast("list[Object]", change["hunks"])
+        if hunk["state"] == "applied"
+    ]
+    undone: list[str] = []
+    for number, (path, hunk) in enumerate(hunks, 1):
+        console.print(Text(f"\n  change {number} of {len(hunks)}: {path} line {hunk['line']}", style="bold"))
+        for line in diff_lines([cast("logged.WireHunk", hunk)])[1:]:
+            console.print(Text(f"    {line}", style=diff_style(line)))
+        typed = (
+            await chat.surface.ask("y keep, n undo, a keep the rest, q leave all as it is: ") or "q"
+        ).strip()
+        if typed == "n":
+            undone.append(str(hunk["id"]))
+        elif typed == "a":
+            break
+        elif typed != "y":
+            return
+    if undone:
+        # The last first, so that no line of one moves another.
+        ids = list(reversed(undone))
+        done = await chat.command(names.UNDO, {"sessionId": chat.session_id, "ids": ids}, seconds=None)
+        show_undone(done, cast("list[logged.WireEvent]", []), console, redo=False)
+    elif not hunks:
+        chat.renderer.note("There is nothing to review.")
+
+
+async def _plan(chat: Conversation, rest: str) -> None:
+    await _in_mode(chat, rest, "plan")
+
+
+async def _explore(chat: Conversation, rest: str) -> None:
+    await _in_mode(chat, rest, "explore")
+
+
+async def _in_mode(chat: Conversation, rest: str, mode: str) -> None:
+    if rest:
+        await chat.send(rest, mode=mode)
+    else:
+        chat.renderer.note(f"Write the task behind /{mode}.")
+
+
+async def _queue(chat: Conversation, rest: str) -> None:
+    if rest:
+        await chat.send(rest, queue=True)
+    elif not chat.status.queue:
+        chat.renderer.note("Nothing waits.")
+    for _, text, steers in chat.status.queue:
+        chat.renderer.note(f"{'for the next step' if steers else 'next'}: {one_line(text)}")
+
+
+async def _answer(chat: Conversation, _rest: str) -> None:
+    if chat.open_items:
+        chat.ask_about(chat.open_items[0])
+    else:
+        chat.renderer.note("Nothing waits for an answer.")
+
+
+async def _jobs(chat: Conversation, rest: str) -> None:
+    action, _, job = rest.partition(" ")
+    params: Object = {"action": "kill", "id": job.strip()} if action == "kill" else {}
+    told = cast("list[Object]", (await chat.command(names.JOBS, params))["jobs"])
+    for one in told:
+        chat.renderer.note(
+            f"{one['jobId']} {one['status']}, {one['seconds']:.0f} s: {one_line(one['command'])}"
+        )
+    if not told:
+        chat.renderer.note("No command runs in the background.")
+
+
+async def _quit(chat: Conversation, _rest: str) -> None:
+    chat.end()
+
+
+SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
+    "help": SlashCommand("what can be typed here", _help),
+    "new": SlashCommand("begin a new session", _new),
+    "sessions": SlashCommand("go on with another session", _sessions, "[id]"),
+    "plan": SlashCommand("only read, and answer with a plan", _plan, "task"),
+    "explore": SlashCommand("only read, and answer", _explore, "question"),
+    "queue": SlashCommand("what waits, or a message after the running task", _queue, "[text]"),
+    "answer": SlashCommand("be asked again what you left open", _answer),
+    "review": SlashCommand("go through the changes hunk by hunk, and undo some", _review),
+    "undo": SlashCommand("undo the last turn, or what is named", _undo, "[step|turn|session|id]"),
+    "redo": SlashCommand("bring back what was undone", _redo, "[id]"),
+    "changes": SlashCommand("what this session changed", _changes, "[patch]"),
+    "mode": SlashCommand("choose the mode of the next tasks", _mode, "[mode]"),
+    "permissions": SlashCommand("choose what may happen without a question", _permissions, "[mode]"),
+    "model": SlashCommand("choose the model", _model, "[model]"),
+    "thinking": SlashCommand("choose how much the model thinks", _thinking, "[level]"),
+    "jobs": SlashCommand("background commands, or end one", _jobs, "[kill id]"),
+    "quit": SlashCommand("leave", _quit),
+}
+
+
+async def take(chat: Conversation, text: str, *, queue: bool = False) -> None:
+    """Do what was typed: a command of the user, one of the composer, or a message. Raises ClientError."""
+    line = text.strip()
+    head, _, rest = line.partition(" ")
+    if line.startswith("!"):
+        await chat.shell(line[1:].strip())
+    elif head.startswith("/") and (command := SLASH_COMMANDS.get(head[1:])) is not None:
+        await command.run(chat, rest.strip())
+    elif line:
+        await chat.send(line, queue=queue)

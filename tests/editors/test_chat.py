@@ -1,0 +1,301 @@
+"""`outrider chat` in a terminal, as a user sees it."""
+
+import os
+import signal
+import stat
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pace
+import pytest
+from terminal import Terminal
+
+from outrider.testing.scenario import surroundings_of
+
+EDIT = {
+    "tool_calls": [
+        {"name": "edit_file", "input": {"path": "tariff.py", "old": "hours * 3", "new": "hours * 2"}}
+    ]
+}
+TWO_HUNKS = {
+    "tool_calls": [
+        {
+            "name": "edit_file",
+            "input": {
+                "path": "tariff.py",
+                "edits": [
+                    {"old": "def price", "new": "def cost"},
+                    {"old": "hours * 3", "new": "hours * 2"},
+                ],
+            },
+        }
+    ]
+}
+SLOW = {"text": "one two three", "chunk": 4, "delay": 30}
+DONE = {"text": "Done, **really**."}
+HOSTILE = "a\x1b]0;title\x07b\x1b[2Jc\x9b31m\u202ed"
+
+
+@contextmanager
+def chatting(workspace, *turns, rows=24, columns=80, arguments=(), **environment):
+    script = workspace.parent / "chat.json"
+    script.write_text(pace.script(turns))
+    env = {**surroundings_of(workspace), "TERM": "xterm-256color", **environment}
+    command = [sys.executable, "-m", "outrider", "chat", "--model", f"scripted:{script}", *arguments]
+    terminal = Terminal(command, workspace, env, rows, columns)
+    try:
+        terminal.wait("leaves.", 40)
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def answer(terminal, *keys):
+    terminal.read("leave it")
+    for key in keys:
+        terminal.keys(key)
+        terminal.wait(later(0.1))  # the end of a line that more follows at once was pasted
+    return terminal
+
+
+def later(seconds):
+    until = time.monotonic() + seconds
+    return lambda: time.monotonic() >= until
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (24, 40), (40, 120)])
+def test_a_task_with_its_answer_and_its_undo(workspace, rows, columns):
+    text = "# Result\n\nIt *costs* two:\n\n```python\nreturn hours * 2\n```\n\n- a\n- b\n"
+    first = {"text": "The docstring says *two* for each hour, `price` counts three.", **EDIT}
+    with chatting(workspace, first, {"text": text}, rows=rows, columns=columns) as terminal:
+        terminal.keys("Two an hour.\r")
+        terminal.wait("> Two an hour.")
+        terminal.read("leave it")
+        terminal.shot(f"terminal-{columns}")
+        answer(terminal, "1", "\r")
+        terminal.wait("completed")
+        terminal.wait("ready")
+        assert (
+            "return hours * 2" in terminal.text
+            and "```" not in terminal.text
+            and "*costs*" not in terminal.text
+        )
+        assert "hours * 2" in (workspace / "tariff.py").read_text()
+        terminal.keys("/undo\r")
+        terminal.wait("undone: tariff.py")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+        assert all(len(line) <= columns for line in terminal.lines)
+        terminal.keys("\x04")
+        assert terminal.process.wait(20) == 0
+        terminal.wait("To go on: outrider chat")
+
+
+def test_a_draft_is_not_touched_by_a_question(workspace):
+    with chatting(workspace, EDIT, DONE) as terminal:
+        terminal.keys("Two an hour.\r")
+        terminal.keys("1")  # typed before there is a question
+        terminal.wait("(Tab to answer)")
+        terminal.keys(" and more\x0a2")
+        terminal.wait("> 1 and more")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+        answer(terminal, "\t", "4", "\r")
+        terminal.wait("really")
+        terminal.wait("> 1 and more\n  2")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+
+
+def test_what_is_pasted_or_held_down_answers_nothing(workspace):
+    with chatting(workspace, EDIT, DONE) as terminal:
+        terminal.keys("Two an hour.\r")
+        terminal.read("leave it")
+        terminal.keys("\x1b[200~1\n1\n\x1b[201~")
+        terminal.wait("open: 1 1")
+        terminal.keys("\x15")
+        terminal.keys("1\r2")  # without the marks of a paste
+        terminal.wait(later(0.5))
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+        terminal.keys("\x15")
+        answer(terminal, "4", "\r")
+        terminal.wait("really")
+
+
+def test_a_word_to_the_running_task_and_one_after_it(workspace):
+    slow = {
+        "text": "one two three",
+        "chunk": 4,
+        "delay": 0.5,
+        "tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}],
+    }
+    steered = {"text": "As you say.", "expect": {"messages_contain": "in euros"}}
+    with chatting(workspace, slow, steered, {"text": "And the docs."}) as terminal:
+        terminal.keys("Two an hour.\r")
+        terminal.wait("one two")
+        terminal.keys("in euros\r")
+        terminal.wait("for the next step: in euros")
+        terminal.keys("wrong\x11")
+        terminal.wait("next: wrong")
+        terminal.keys("\x1b\x1b[A")  # take it back, and change it
+        terminal.wait("> wrong")
+        terminal.keys("\x15docs\x11")
+        terminal.wait("next: docs")
+        terminal.wait("As you say.")
+        terminal.wait("> docs")
+        terminal.wait("And the docs.")
+        assert "> in euros" in terminal.text
+
+
+def test_ctrl_c_once_and_twice(workspace):
+    with chatting(workspace, SLOW, SLOW) as terminal:
+        terminal.keys("Count.\r")
+        terminal.wait("> Count.")
+        terminal.wait("thinks")
+        terminal.keys("\x03")
+        terminal.wait("cancelled")
+        terminal.wait("ready")
+        terminal.keys("draft\x03")
+        terminal.wait(lambda: "draft" not in terminal.text)
+        terminal.keys("Count again.\r")
+        terminal.wait("> Count again.")
+        terminal.wait("thinks")
+        terminal.keys("\x03\x03")
+        assert terminal.process.wait(20) == 130
+
+
+def test_hunk_by_hunk_with_an_editor(workspace, tmp_path):
+    editor = tmp_path / "edit"
+    editor.write_text("#!/bin/sh\nsed -i 's/2/4/' \"$1\"\n")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    with chatting(workspace, TWO_HUNKS, DONE, VISUAL=str(editor)) as terminal:
+        terminal.keys("Two an hour.\r")
+        answer(terminal, "r", "\r")
+        terminal.read("change 1 of 2")
+        terminal.wait("q back")
+        terminal.wait(later(0.5))
+        terminal.keys("n")
+        terminal.wait(later(0.1))
+        terminal.keys("\r")
+        terminal.read("why not?")
+        terminal.wait(later(0.2))
+        terminal.keys("It is public.\r")
+        terminal.read("change 2 of 2")
+        terminal.wait(later(0.5))
+        terminal.keys("e\r")
+        terminal.wait("really")
+    assert (workspace / "tariff.py").read_text().startswith("def price")
+    assert "hours * 4" in (workspace / "tariff.py").read_text()
+
+
+def test_files_and_commands_are_completed(workspace):
+    with chatting(workspace, DONE) as terminal:
+        terminal.keys("/und")
+        terminal.wait("undo the last turn")
+        terminal.keys("\x15Look at @tar")
+        terminal.wait(lambda: "tests/test_tariff.py" in terminal.text)
+        terminal.keys("\t\r")
+        terminal.wait("Look at @tariff.py")
+
+
+def test_a_command_of_the_user_is_told_with_the_next_message(workspace):
+    told = {"text": "I see.", "expect": {"messages_contain": "I ran `echo $((40 + 2))`"}}
+    with chatting(workspace, told) as terminal:
+        terminal.keys("!echo $((40 + 2))\r")
+        terminal.wait("\n42")
+        terminal.keys("What was it?\r")
+        terminal.wait("I see.")
+
+
+def test_sessions_and_pickers(workspace):
+    with chatting(workspace, DONE) as terminal:
+        terminal.keys("First task.\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+        terminal.keys("/mode\r")
+        terminal.read("a number or a name")
+        terminal.wait(later(0.2))
+        terminal.keys("2\r")
+        terminal.wait("mode plan")
+        terminal.keys("/permissions full\r")
+        terminal.wait("mode is full")
+        terminal.keys("/new\r")
+        terminal.wait("begins a new session")
+        terminal.keys("/sessions 1\r")
+        terminal.wait(lambda: terminal.text.count("> First task.") > 1)
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}])
+def test_hostile_text_and_colours(workspace, environment):
+    turns = [
+        {"text": f"Look: {HOSTILE}"},
+    ]
+    raw = []
+    with chatting(workspace, *turns, **environment) as terminal:
+        feed = terminal._stream.feed
+        terminal._stream.feed = lambda text: (raw.append(text), feed(text))
+        terminal.keys("Look.\r")
+        terminal.wait("Look: a")
+        terminal.wait("ready")
+        written = "".join(raw)
+        assert "\x1b]0" not in written and "\x1b[2J" not in written and "\u202e" not in written
+        colours = [one for one in ("\x1b[3", "\x1b[1;3", "\x1b[0;3") if one in written]
+        assert bool(colours) is (not environment)
+
+
+def test_a_dumb_terminal(workspace):
+    with chatting(workspace, EDIT, DONE, TERM="dumb") as terminal:
+        terminal.read(lambda: terminal.text.endswith(">"))
+        terminal.wait(later(0.3))
+        terminal.keys("Two an hour.\n")
+        terminal.read("leave it")
+        terminal.wait(later(0.3))
+        terminal.keys("1\n")
+        terminal.wait("really")
+        terminal.wait(later(1))
+        terminal.keys("\x04")
+        assert terminal.process.wait(20) == 0
+    assert "hours * 2" in (workspace / "tariff.py").read_text()
+
+
+def test_resized_while_a_question_is_open(workspace):
+    with chatting(workspace, EDIT, DONE) as terminal:
+        terminal.keys("Two an hour.\r")
+        terminal.read("leave it")
+        terminal.resize(24, 40)
+        terminal.wait(lambda: any("waits for you" in line and len(line) <= 40 for line in terminal.lines))
+        answer(terminal, "1", "\r")
+        terminal.wait("really")
+
+
+def test_a_megabyte_pasted(workspace):
+    with chatting(workspace, DONE) as terminal:
+        terminal.paste("x" * 1_000_000)
+        terminal.wait("xxx", 50)
+        terminal.keys("\x03")
+        terminal.wait(lambda: "xxx" not in terminal.text, 50)
+
+
+def test_a_terminal_that_goes_away(workspace):
+    with chatting(workspace, EDIT, DONE) as terminal:
+        terminal.keys("Two an hour.\r")
+        terminal.read("leave it")
+        os.kill(terminal.process.pid, signal.SIGHUP)
+        terminal.process.wait(20)
+    assert "hours * 3" in (workspace / "tariff.py").read_text()
+    state = Path(surroundings_of(workspace)["XDG_STATE_HOME"])
+    assert list(state.rglob("*.db")) or list(state.rglob("*.sqlite*"))
+
+
+def test_without_a_terminal_it_says_so(workspace):
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-m", "outrider", "chat"],
+        cwd=workspace, env=os.environ | surroundings_of(workspace), stdin=subprocess.DEVNULL, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and b"needs a terminal" in done.stderr
+    helped = subprocess.run(
+        [sys.executable, "-m", "outrider"],
+        cwd=workspace, env=os.environ | surroundings_of(workspace), stdin=subprocess.DEVNULL, capture_output=True, check=False,
+    )  # fmt: skip
+    assert helped.returncode == 2 and b"chat" in helped.stdout
