@@ -12,7 +12,7 @@ from outrider.agent.changes.current_state import Standing
 from outrider.agent.changes.renames import Following, Renamed
 from outrider.agent.changes.undo import UndoneTurn, take_back
 from outrider.agent.context.budget import Budget, patched
-from outrider.agent.interaction.inbox import Channel, Inbox, Refusal, decision_title
+from outrider.agent.interaction.inbox import Channel, Inbox, Refusal, SavedRules, decision_title
 from outrider.agent.interaction.quoting import short
 from outrider.agent.loop import recovery
 from outrider.agent.loop.titling import Titling
@@ -20,6 +20,7 @@ from outrider.agent.loop.tool_context import TurnContext, shared_by
 from outrider.agent.loop.turn import Turn
 from outrider.agent.services import Services
 from outrider.agent.state.record import Record
+from outrider.agent.state.state import SessionState
 from outrider.agent.state.turn_state import TurnState, wait_result
 from outrider.models.catalog import ModelProblem
 from outrider.permissions.policy.decide import narrowest
@@ -33,9 +34,10 @@ from outrider.tools.client import definition_of
 from outrider.tools.run_command.jobs import how_it_ended
 from outrider_protocol.commands import (
     AnswerParams,
+    ContinueParams,
     ModelLatency,
     PendingSteering,
-    QueuedRun,
+    QueueParams,
     RunParams,
     RunResult,
     SessionStatus,
@@ -44,10 +46,14 @@ from outrider_protocol.commands import (
     WaitResult,
 )  # fmt: skip
 from outrider_protocol.events import (
+    ConversationRestored,
+    Invoked,
     JobFinished,
     Mode,
     Open,
     Outcome,
+    QueueChanged,
+    QueuedRun,
     Scope,
     SessionClosed,
     SessionRestored,
@@ -68,11 +74,14 @@ log = logging.getLogger(__name__)
 
 RefusedFor = Literal[
     "unknown_id", "already_resolved", "invalid", "no_token", "no_running_turn", "session_in_use", "model_unavailable", "store_failed",
-    "nothing_to_undo", "not_latest", "too_large", "no_map", "not_waiting",
+    "nothing_to_undo", "not_latest", "too_large", "no_map", "not_waiting", "turn_running", "nothing_to_continue", "not_supported",
+    "not_connected",
 ]  # fmt: skip
 
 TITLE_CHARACTERS = 60
 """Characters of a task that a message quotes."""
+REASONS_OF_A_LEAVE = {"remove": "removed from the queue", "steer": "told to the running turn"}
+"""Why a task left the queue, by what was done to it."""
 CANCEL_SECONDS = 5.0
 """How long a cancel may take before it is answered all the same."""
 
@@ -98,6 +107,7 @@ class Session:
         *,
         show: Callable[[Open], Coroutine[Any, Any, str | None]],
         on_unwritten_end: Callable[[str], None] = lambda _: None,
+        on_work_done: Callable[["Session"], None] = lambda _: None,
     ) -> None:
         """Open a session whose log is folded into `record.state`.
 
@@ -107,12 +117,16 @@ class Session:
             lock: The right to run it.
             show: Opens the document of an open item.
             on_unwritten_end: Is told the id of a turn that ended, where no event can tell of it.
+            on_work_done: Is told when a piece of work in the background has come to its end.
         """
+        self._on_work_done = on_work_done
+        self.uses = 0
+        """How many use it now: it does not rest meanwhile."""
         self._on_unwritten_end = on_unwritten_end
         self._services = services
         self._runtime = services.runtime
         self._record = record
-        self._lock = lock
+        self._lock: SessionLock | None = lock
         self._conversation: list[Message] = []
         self._touched: dict[str, int] = {}
         self._turn: Turn | None = None
@@ -127,7 +141,7 @@ class Session:
         self._ending = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
         self._titling = Titling(services, record, self._watch)
-        self.jobs = Jobs(services.runtime.supervisor, services.runtime.deadlines, self._job_ended)
+        self.jobs = Jobs(services.runtime.supervisor, services.runtime.deadlines, self._job_is_over)
         self._shared = shared_by(services.runtime, self.id)
         self.inbox = Inbox(
             record,
@@ -137,8 +151,7 @@ class Session:
             on_parked=self._on_parked,
             on_answered=self._on_answered,
             watch=self._watch,
-            save=self._save_rules,
-            where_saved=str(services.policy.ledger.path),
+            rules=SavedRules(str(services.policy.ledger.path), self._save_rules),
         )
 
     @property
@@ -155,8 +168,23 @@ class Session:
     def is_idle(self) -> bool:
         """Whether it has nothing to do and nothing to wait for."""
         state = self._record.state
-        is_busy = self._undoing.locked() or bool(self.jobs.running)
+        is_busy = bool(self._tasks) or self._undoing.locked() or bool(self.jobs.running)
         return state.current is None and not state.queue and not is_busy
+
+    @property
+    def holds(self) -> bool:
+        """Whether this process has the right to run it; else it rests here, and another process may go on with it."""
+        return self._lock is not None
+
+    def hold(self, lock: SessionLock) -> None:
+        """Take the right to run it, if nobody else has gone on with it since."""
+        self._lock = lock
+
+    def rest(self) -> None:
+        """Let others go on with it. All that is known of it stays here, in case nobody does."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     @property
     def turns(self) -> dict[str, TurnState]:
@@ -211,7 +239,10 @@ class Session:
         for data in list(state.undoing.values()):
             await recovery.settle_change(context, self._runtime.store, data)
         if rests and state.turn is not None:
-            await recovery.settle(self._context("Outrider", state.current), self._services, state.turn)
+            registry = self._services.tools.now(state.turn.mode)
+            await recovery.settle(
+                self._context("Outrider", state.current), self._services, state.turn, registry
+            )
         self._touched.update(await recovery.look_at_documents(context, state.journal))
         return None
 
@@ -223,6 +254,15 @@ class Session:
             return Refused("store_failed", f"the log of {self.id} lacks {len(missing)} of its messages")
         self._conversation = [Message.decode(blobs[digest]) for digest in requested]
         return None
+
+    async def end_turns(self, reason: str) -> None:
+        """End the turns that have not ended, without going on with any: what had begun in them is cancelled."""
+        for turn in self._record.state.queue:
+            await self.cancel(turn.turn_id, reason)
+        if (turn := self._record.state.turn) is not None:
+            self._cancelled_early[turn.turn_id] = reason
+            self._launch(turn)
+            await self._ended(turn)
 
     def go_on(self) -> None:
         """Let the turn that was cut off run on, or the next one of the queue."""
@@ -253,11 +293,12 @@ class Session:
         for task in self._tasks:
             task.cancel()
         left_over = self._model.left_over() if self._model is not None else 0
-        self._record.append(SessionClosed(reason=reason, left_over=left_over or None))
+        if self._record.state.last_seq:
+            self._record.append(SessionClosed(reason=reason, left_over=left_over or None))
         await self._record.settled()
         if self._model is not None:
             await self._model.close()
-        self._lock.release()
+        self.rest()
 
     async def abandon(self) -> None:
         """Let go without a word, as a process does that is killed."""
@@ -270,12 +311,16 @@ class Session:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._lock.release()
+        if self._model is not None:
+            await self._model.close()
+        self.rest()
 
     # --- what the user can do ----------------------------------------------------------------------------------
 
-    async def run(self, params: RunParams, turn_id: str, model: str) -> RunResult | Refused:
-        """Give the session a task; a busy session queues it."""
+    async def run(
+        self, params: RunParams, turn_id: str, model: str, invoked: Invoked | None = None
+    ) -> RunResult | Refused:
+        """Give the session a task; a busy session queues it. `invoked` is the custom command that it calls."""
         fields: dict[str, Any] = {
             "prompt": params.prompt,
             "mode": params.mode,
@@ -283,14 +328,46 @@ class Session:
             "context": params.context,
             "limits": params.limits.to_wire() if params.limits else None,
             "thinking": params.thinking,
+            "invoked": invoked,
+            "plan": params.plan,
+            "checks": list(dict.fromkeys([*(params.acceptance or ()), *self._runtime.settings().verify])),
         }
+        return await self._give(turn_id, fields)
+
+    async def go_on_with(self, params: ContinueParams, turn_id: str, model: str) -> RunResult | Refused:
+        """Begin a turn that goes on where the latest one stopped before its task was done."""
+        latest = self._record.state.latest
+        if self._record.state.current is not None or self._record.state.queue:
+            return Refused("turn_running", f"a turn of {self.id} runs or waits")
+        if latest is None or latest.outcome in {None, "completed"}:
+            return Refused(
+                "nothing_to_continue", f"the latest turn of {self.id} has not stopped before its end"
+            )
+        limits = params.limits.to_wire() if params.limits else None
+        fields = {
+            "prompt": latest.prompt,
+            "mode": latest.mode,
+            "model": model,
+            "context": latest.context,
+            "limits": limits,
+            "thinking": params.thinking or latest.thinking,
+            "checks": latest.checks,
+            "continues": latest.turn_id,
+        }
+        return await self._give(turn_id, fields)
+
+    async def _give(self, turn_id: str, fields: dict[str, Any]) -> RunResult | Refused:
         async with self._giving:
-            await self._record.masking.look(params.prompt)
+            if not self._record.state.last_seq:
+                self.begin(await self._services.workspace.folders.linked())
+            invoked: Invoked | None = fields.get("invoked")
+            await self._record.masking.look(fields["prompt"], invoked.text if invoked else "")
             busy = self._record.state.current is not None or bool(self._record.state.queue)
             if busy:
                 self._record.append(TurnQueued(**fields), turn_id=turn_id)
             else:
-                self._record.append(TurnStarted(**fields, settings=self._settings()), turn_id=turn_id)
+                settings = self._settings()
+                self._record.append(TurnStarted(**fields, settings=settings), turn_id=turn_id)
         if problem := await self._record.settled():
             # The log takes these two when it can be written again; until then nobody has seen the turn.
             self._record.append(
@@ -302,11 +379,11 @@ class Session:
             self._launch(self.turns[turn_id])
         return RunResult(session_id=self.id, turn_id=turn_id, queued=True if busy else None)
 
-    async def steer(self, text: str) -> str | Refused:
-        """Say something to the running turn; gives the id of the text."""
+    async def steer(self, text: str, instead_of: str | None = None) -> str | Refused:
+        """Say something to the running turn, in place of a text that the model has not seen yet; gives the id of the text."""
         if self._record.state.current is None:
             return Refused("no_running_turn", f"{self.id} has no running turn")
-        pending_id = self._runtime.ids.new("pend")
+        pending_id = instead_of or self._runtime.ids.new("pend")
         self._record.append(
             SteeringReceived(pending_id=pending_id, text=text), turn_id=self._record.state.current
         )
@@ -324,6 +401,62 @@ class Session:
         )
         problem = await self._record.settled()
         return Refused("store_failed", problem) if problem else pending_id
+
+    async def requeue(self, params: QueueParams) -> Refused | None:
+        """Change what waits for the running turn."""
+        async with self._giving:
+            await self._record.masking.look(params.text or "")
+            state = self._record.state
+            if params.id in state.steering:
+                return await self._change_steering(params)
+            queue = {turn.turn_id: turn.prompt for turn in state.queue}
+            if params.id not in queue:
+                return Refused(
+                    "unknown_id", f"{params.id} does not wait in {self.id}: it has begun, or is unknown"
+                )
+            if params.action in {"remove", "steer"}:
+                if params.action == "steer" and isinstance(
+                    told := await self.steer(queue[params.id]), Refused
+                ):
+                    return told
+                await self.cancel(params.id, REASONS_OF_A_LEAVE[params.action])
+                return None
+            if params.text is not None:
+                queue[params.id] = params.text
+            order = list(queue)
+            if params.to is not None:
+                order.remove(params.id)
+                order.insert(params.to, params.id)
+            changed = [QueuedRun(turn_id=one, prompt=queue[one]) for one in order]
+            self._record.append(QueueChanged(queue=changed))
+            problem = await self._record.settled()
+        return Refused("store_failed", problem) if problem else None
+
+    async def _change_steering(self, params: QueueParams) -> Refused | None:
+        if params.action == "remove":
+            done = await self.unsteer(params.id)
+        elif params.text is not None:
+            done = await self.steer(params.text, params.id)
+        else:
+            return Refused(
+                "invalid", f"{params.id} is a text for the running turn: it can be edited and removed"
+            )
+        return done if isinstance(done, Refused) else None
+
+    async def go_back(self, to: SessionState, gone: Sequence[str]) -> Refused | None:
+        """Let the conversation be what it was before some turns.
+
+        Args:
+            to: The session as it was then.
+            gone: The turns that leave the conversation, in order.
+        """
+        later = [*to.since, *to.news]
+        messages = [*to.requested, *(message.digest for message in later)]
+        restored = ConversationRestored(turns=list(gone), messages=messages, plan=to.plan)
+        self._record.append(restored, blobs={message.digest: message.encoded for message in later})
+        if problem := await self._record.settled():
+            return Refused("store_failed", problem)
+        return await self.recall()
 
     async def cancel(self, turn_id: str, reason: str) -> Outcome:
         """End a turn, running, parked or queued; gives its outcome, the same however often it is asked."""
@@ -372,7 +505,16 @@ class Session:
         review = params.review or ()
         if params.decision is not None:
             title = decision_title(params.decision)
-            return self.inbox.answer(params.id, "decision", title, params.note, channel, review, params.scope)
+            return self.inbox.answer(
+                params.id,
+                "decision",
+                title,
+                params.note,
+                channel,
+                review,
+                params.scope,
+                together=params.together,
+            )
         if params.answer is not None:
             return self.inbox.answer(params.id, "answer", params.answer, None, channel, review)
         return self.inbox.answer(params.id, "error", params.error or "", None, channel, review)
@@ -438,28 +580,8 @@ class Session:
     def status(self) -> SessionStatus:
         """What the session is doing now."""
         state = self._record.state
-        turn = state.turn
-        return SessionStatus(
-            session_id=self.id,
-            state="idle" if turn is None else "parked" if turn.parked else "running",
-            turn_id=turn.turn_id if turn else None,
-            phase=turn.phase if turn else None,
-            queue=[QueuedRun(turn_id=queued.turn_id, prompt=queued.prompt) for queued in state.queue],
-            steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
-            open=[*self._asked, *self._services.policy.trust.open_in(state.current)],
-            plan=state.plan,
-            usage=state.account.usage,
-            retry_in=None if (left := self.retry_in) is None else round(left, 1),
-            latencies=[
-                ModelLatency(
-                    model=model,
-                    requests=pace.requests,
-                    first_token_ms=round(pace.first_token_ms, 1),
-                    tokens_per_second=pace.tokens_per_second and round(pace.tokens_per_second, 1),
-                )
-                for model, pace in state.paces.items()
-            ],
-        )
+        asked = [*self._asked, *self._services.policy.trust.open_in(state.current)]
+        return status_of(state, asked, self.retry_in)
 
     async def wait(self, turn_id: str, seconds: float | None) -> WaitResult:
         """Wait until a turn has finished or is parked, for `seconds` at most."""
@@ -545,7 +667,11 @@ class Session:
                     context=turn.context,
                     limits=turn.limits,
                     thinking=turn.thinking,
+                    invoked=turn.invoked,
                     settings=self._settings(),
+                    checks=turn.checks,
+                    plan=turn.steps_given,
+                    continues=turn.continues,
                 ),
                 turn_id=turn.turn_id,
             )
@@ -559,7 +685,9 @@ class Session:
 
     def _settings(self) -> TurnSettings:
         settings = self._runtime.settings()
-        return TurnSettings(permission_mode=settings.permission_mode, limits=settings.limits)
+        return TurnSettings(
+            permission_mode=settings.permission_mode, limits=settings.limits, autonomy=settings.autonomy
+        )
 
     def _context(
         self, label: str, turn_id: str | None = None, budget: Budget | None = None, mode: Mode = "agent"
@@ -628,6 +756,10 @@ class Session:
             if not waiter.done():
                 waiter.set_result(None)
 
+    def _job_is_over(self, job: Job) -> None:
+        self._job_ended(job)
+        self._on_work_done(self)
+
     def _watch(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a background task: it is kept, and its failure is reported."""
         task = asyncio.get_running_loop().create_task(work)
@@ -639,6 +771,40 @@ class Session:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()):
             log.error("a background task of %s failed", self.id, exc_info=problem)
+        if not self._closing:
+            self._on_work_done(self)
+
+
+def status_of(state: SessionState, asked: list[Open], retry_in: float | None = None) -> SessionStatus:
+    """What a session is doing, by its log.
+
+    Args:
+        state: The session.
+        asked: What waits for an answer.
+        retry_in: Seconds until it asks its model again, if it waits for that.
+    """
+    turn = state.turn
+    return SessionStatus(
+        session_id=state.session_id,
+        state="idle" if turn is None else "parked" if turn.parked else "running",
+        turn_id=turn.turn_id if turn else None,
+        phase=turn.phase if turn else None,
+        queue=[QueuedRun(turn_id=queued.turn_id, prompt=queued.prompt) for queued in state.queue],
+        steering=[PendingSteering(pending_id=key, text=text) for key, text in state.steering.items()],
+        open=asked,
+        plan=state.plan,
+        usage=state.account.usage,
+        retry_in=None if retry_in is None else round(retry_in, 1),
+        latencies=[
+            ModelLatency(
+                model=model,
+                requests=pace.requests,
+                first_token_ms=round(pace.first_token_ms, 1),
+                tokens_per_second=pace.tokens_per_second and round(pace.tokens_per_second, 1),
+            )
+            for model, pace in state.paces.items()
+        ],
+    )
 
 
 def _first_line(prompt: str, length: int = 50) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -14,31 +14,44 @@ from outrider.agent.changes.current_state import Standing, standing, stands_in
 from outrider.agent.changes.renames import Renamed, event_of, known_files
 from outrider.agent.changes.undo import UndoneTurn, lasting, turn_of
 from outrider.agent.context.prompt_preview import next_request
+from outrider.agent.customization.commands import NotInvoked
 from outrider.agent.interaction import shown_documents
 from outrider.agent.interaction.inbox import FROM_ANYBODY, Channel, Refusal
+from outrider.agent.interaction.quoting import short
 from outrider.agent.interaction.review_document import UnderReview
 from outrider.agent.loop.tool_context import Commands, shared_by
 from outrider.agent.masking import masking_for
 from outrider.agent.services import Services
-from outrider.agent.session.session import Refused, Session
+from outrider.agent.session.joined import Joined
+from outrider.agent.session.session import TITLE_CHARACTERS, Refused, Session, status_of
 from outrider.agent.state.record import Record
 from outrider.agent.state.state import SessionState
 from outrider.agent.state.turn_state import TurnState, wait_result
 from outrider.models.catalog import ModelProblem
-from outrider.ports.events import LoggedEvent
+from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.store.locks import SessionLock
 from outrider.store.reader import SessionRow
+from outrider.store.search import Match
 from outrider.workspace.edits.review import Proposed
 from outrider_protocol.commands import (
     AnswerParams,
     ChangesParams,
     ChangesResult,
+    ContinueParams,
     EventsParams,
     EventsResult,
     PromptResult,
+    ResendParams,
+    RestoreParams,
+    RestoreResult,
+    RetryParams,
+    RetryResult,
     RunParams,
     RunResult,
+    SessionMatch,
+    SessionsParams,
     SessionsResult,
+    SessionStatus,
     SessionSummary,
     UndoParams,
     UndoResult,
@@ -46,7 +59,7 @@ from outrider_protocol.commands import (
 )  # fmt: skip
 from outrider_protocol.events import Open, Outcome
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import BY_TIERS, Tiers
+from outrider_protocol.settings import BY_TIERS, LimitsPatch, Tiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +104,7 @@ log = logging.getLogger(__name__)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 MOST_IDLE = 8
 """Idle sessions that stay open."""
+_ALL = SessionsParams()
 PAGE = 2000
 """Events read from the log at once."""
 LOCKS_TRIED = 10
@@ -108,6 +122,18 @@ class Sessions:
         """Is told the id of a turn that ended while the log could not be written, so that no event tells of it."""
         self._ended_failed: asyncio.Task[None] | None = None
         self._open: dict[str, Session] = {}
+        self._latest: str | None = None
+        """The session that was worked in last here."""
+        self._going_to_rest: set[asyncio.Task[None]] = set()
+        self.on_elsewhere: Callable[[LoggedEvent | StreamFrame], None] = lambda _: None
+        """Is told of what another process does in a session of this one, or in one that is joined."""
+        self.on_rest: Callable[[str], None] = lambda _: None
+        """Is told the id of a session that this process does not run any more."""
+        self.joined = Joined(services)
+        self.joined.on_told = self._told_elsewhere
+        self.joined.on_left = self._left
+        self._known: dict[str, int] = {}
+        """The last event that was told here of each session which was open here and is not any more."""
         self._places = listing.Places(services)
         self._opening: dict[str, asyncio.Task[Session | Refused]] = {}
         """Sessions that are being opened from the log."""
@@ -133,6 +159,7 @@ class Sessions:
         asked = [item for session in self.running for item in session.inbox.for_user]
         return [
             *asked,
+            *self.joined.waiting,
             *self._services.policy.trust.open,
             *(item for one in self._resting.values() for item in one.items),
         ]
@@ -146,6 +173,56 @@ class Sessions:
         """Whether another process runs a session with something open, as far as it was looked for."""
         return session_id in self._elsewhere and session_id not in {*self._open, *self._resting}
 
+    def holds(self, session_id: str) -> bool:
+        """Whether this process has the right to run a session now."""
+        session = self._open.get(session_id) or self._aside.get(session_id)
+        return session is not None and session.holds
+
+    async def elsewhere(
+        self, *, session_id: str | None = None, turn_id: str | None = None, item_id: str | None = None
+    ) -> str | None:
+        """The session that is meant, where another process runs it.
+
+        Args:
+            session_id: The session.
+            turn_id: Or one of its turns.
+            item_id: Or an item that is open in it.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        if item_id is not None:
+            session_id = await self._asking_elsewhere(item_id)
+        elif turn_id is not None:
+            if any(turn_id in session.turns and session.holds for session in self.running):
+                return None
+            session_id = await self._runtime.store.find_turn(turn_id)
+        if session_id is None or self.holds(session_id) or self._is_locked_here(session_id):
+            return None
+        is_known = await self._runtime.store.last_seq(session_id) > 0
+        return session_id if is_known and self._is_locked(session_id) else None
+
+    async def _asking_elsewhere(self, item_id: str) -> str | None:
+        """The session of another process in which an item is open."""
+        for state in self.joined.states:
+            if item_id in state.open:
+                return state.session_id
+        here = [session.record for session in self.running]
+        if any(item_id in record.state.open or record.was_resolved(item_id) for record in here):
+            return None
+        await self.look_for_resting()
+        for session_id, there in self._elsewhere.items():
+            if any(item.id == item_id for item in there.items):
+                return session_id
+        # What was asked since the look, or was answered there first, is told by who asked it.
+        return next(iter(self._elsewhere), None) if len(self._elsewhere) == 1 else None
+
+    def _told_elsewhere(self, told: LoggedEvent | StreamFrame) -> None:
+        self.on_elsewhere(told)
+
+    def _left(self, state: SessionState) -> None:
+        self._known[state.session_id] = state.last_seq
+
     def runs(self, session_id: str) -> bool:
         """Whether a session is open in this process."""
         return session_id in self._open
@@ -154,17 +231,157 @@ class Sessions:
         """The open session of that id."""
         return self._open.get(session_id) or Refused("unknown_id", f"no session {session_id!r} is open here")
 
+    def uri_of(self, path: str) -> str:
+        """The URI of a document of Outrider's by its path in the first workspace folder."""
+        return (self._services.workspace.folders.folders[0].path / path).as_uri()
+
+    def that_planned(self, path: str) -> str | None:
+        """The session that wrote a plan document, if it is open here and idle: it knows what the plan is about."""
+        wrote = (
+            one.id
+            for one in reversed(self.running)
+            if one.is_idle and any(turn.plan_path == path for turn in one.turns.values())
+        )
+        return next(wrote, None)
+
     async def run(self, params: RunParams) -> RunResult | Refused:
         """Give a task to a session, or to a new one. Those of one session come to it in their order."""
+        if params.continue_ and self._latest is not None:
+            params = params.model_copy(update={"session_id": self._latest, "continue_": None})
         if params.session_id is None:
             return await self._given(params)
-        turn = self._in_order.setdefault(params.session_id, asyncio.Lock())
-        async with turn:
+        async with self._order_of(params.session_id):
             return await self._given(params)
 
-    async def _given(self, params: RunParams) -> RunResult | Refused:
+    async def go_on_with(self, params: ContinueParams) -> RunResult | Refused:
+        """Begin a turn that goes on where the latest one of a session stopped before its task was done."""
+        async with self._order_of(params.session_id):
+            model = await self._model_for(params.model)
+            if isinstance(model, Refused):
+                return model
+            async with self._using(params.session_id) as session:
+                if isinstance(session, Refused):
+                    return session
+                return self._began(await session.go_on_with(params, self._runtime.ids.new("turn"), model))
+
+    async def retry(self, params: RetryParams) -> RetryResult | Refused:
+        """Have a turn that waits for its next attempt at a model make it at once, or a failed one run again."""
+        found = await self.with_turn(params.turn_id)
+        if isinstance(found, Refused):
+            return found
+        state = found.record.state if isinstance(found, Session) else found
+        if state.turns[params.turn_id].outcome is None:
+            if isinstance(found, SessionState):
+                return Refused("no_running_turn", f"the turn {params.turn_id} is not running")
+            done = found.retry_now(params.turn_id)
+            return done or RetryResult(session_id=state.session_id, turn_id=params.turn_id)
+        latest = state.latest
+        if latest is None or latest.turn_id != params.turn_id:
+            message = f"another turn came after {params.turn_id}"
+            return Refused("nothing_to_continue", message)
+        began = await self.go_on_with(ContinueParams(session_id=state.session_id, model=params.model))
+        if isinstance(began, Refused):
+            return began
+        return RetryResult(session_id=began.session_id, turn_id=began.turn_id)
+
+    async def restore(self, params: RestoreParams) -> RestoreResult | Refused:
+        """Take a session back to before a message.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        async with self._order_of(params.session_id), self._using(params.session_id) as session:
+            return session if isinstance(session, Refused) else await self._restored_to(session, params)
+
+    async def resend(self, params: ResendParams) -> RunResult | Refused:
+        """Take a session back to before a message, and send another one in its place.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        async with self._order_of(params.session_id):
+            model = await self._model_for(params.model)
+            if isinstance(model, Refused):
+                return model
+            to = RestoreParams(session_id=params.session_id, turn_id=params.turn_id, files=params.files)
+            async with self._using(params.session_id) as session:
+                if isinstance(session, Refused):
+                    return session
+                restored = await self._restored_to(session, to)
+                if isinstance(restored, Refused):
+                    return restored
+                before = session.turns[params.turn_id]
+                task = RunParams(
+                    prompt=params.prompt,
+                    session_id=params.session_id,
+                    context=params.context or before.context,
+                    mode=params.mode or before.mode,
+                    limits=LimitsPatch.model_validate(before.limits) if before.limits else None,
+                    thinking=before.thinking,
+                    acceptance=before.checks,
+                )
+                return self._began(await session.run(task, self._runtime.ids.new("turn"), model))
+
+    async def _restored_to(self, session: Session, params: RestoreParams) -> RestoreResult | Refused:
+        state = session.record.state
+        turn = state.turns.get(params.turn_id)
+        if turn is None or not turn.started or (turn.forgotten and params.conversation):
+            return Refused("unknown_id", f"{params.session_id} has no turn {params.turn_id!r} to go back to")
+        if (current := state.turn) is not None:
+            if not current.parked:
+                return _runs(params.session_id)
+            await session.cancel(current.turn_id, "the session went back to before it")
+        begun = [one for one in state.turns.values() if one.started]
+        later = begun[begun.index(turn) :]
+        undone = await self._undo_turns(params.session_id, later) if params.files else None
+        if isinstance(undone, Refused):
+            return undone
+        gone = [one.turn_id for one in later if not one.forgotten]
+        if params.conversation:
+            await session.record.settled()
+            before = await self._fold(params.session_id, until=params.turn_id)
+            if refused := await session.go_back(before, gone):
+                return refused
+        return RestoreResult(
+            session_id=params.session_id,
+            turn_id=params.turn_id,
+            prompt=turn.prompt,
+            turns=gone if params.conversation else [],
+            undo=undone,
+        )
+
+    async def _undo_turns(self, session_id: str, turns: Sequence[TurnState]) -> UndoResult | Refused:
+        """Undo what some turns changed, the latest first."""
+        ids = [turn.turn_id for turn in reversed(turns)]
+        return await self._undo_each(UndoParams(session_id=session_id, scope="turn"), ids, redo=False)
+
+    async def undo_after(self, session_id: str, turn_id: str) -> UndoResult | Refused:
+        """Undo what was changed by the turns that came after one.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        state = await self._state(session_id)
+        if state.turn is not None and not state.turn.parked:
+            return _runs(session_id)
+        begun = [one for one in state.turns.values() if one.started]
+        later = begun[begun.index(state.turns[turn_id]) + 1 :]
+        return await self._undo_turns(session_id, later)
+
+    def _order_of(self, session_id: str) -> asyncio.Lock:
+        return self._in_order.setdefault(session_id, asyncio.Lock())
+
+    def _began(self, began: RunResult | Refused) -> RunResult | Refused:
+        """Take note of the session that was worked in last."""
+        if isinstance(began, RunResult) and began.session_id in self._open:
+            self._latest = began.session_id
+            self._open[began.session_id] = self._open.pop(began.session_id)
+        return began
+
+    async def _model_for(self, wanted: str | None) -> str | Refused:
+        """The model that a turn names, or that is set; it can be opened."""
         settings, catalog = self._runtime.settings(), self._services.catalog
-        model = params.model or (BY_TIERS if settings.tiers != Tiers() else settings.model)
+        model = wanted or (BY_TIERS if settings.tiers != Tiers() else settings.model)
         if model == BY_TIERS:
             opened = await catalog.open_tiers(settings.tiers, settings.model, settings.routing)
         else:
@@ -173,63 +390,124 @@ class Sessions:
             message = opened.message if isinstance(opened, ModelProblem) else "no model is set"
             return Refused("model_unavailable", message)
         await opened.close()
-        if params.session_id is None:
-            session = await self._create()
-        else:
-            session = await self.resume(params.session_id)
-        if isinstance(session, Refused):
-            return session
-        started = await session.run(params, self._runtime.ids.new("turn"), model)
-        if isinstance(started, Refused) and params.session_id is None:
-            del self._open[session.id]
-            await session.close("no session was started")
-        elif isinstance(started, RunResult) and session.id in self._open:
-            self._open[session.id] = self._open.pop(session.id)
+        return model
+
+    async def _given(self, params: RunParams) -> RunResult | Refused:
+        model = await self._model_for(params.model)
+        if isinstance(model, Refused):
+            return model
+        invoked = await self._services.brought.commands.invoked(params.prompt)
+        if isinstance(invoked, NotInvoked):
+            return Refused("not_connected", invoked.message)
+        async with self._using(params.session_id) as session:
+            if isinstance(session, Refused):
+                return session
+            started = await session.run(params, self._runtime.ids.new("turn"), model, invoked)
+            if isinstance(started, Refused) and params.session_id is None:
+                del self._open[session.id]
+                await session.close("no session was started")
         await self._let_go()
-        return started
+        return self._began(started)
 
     async def _let_go(self) -> None:
-        """Close the sessions that have long been idle: each holds a lock and a conversation, and can be resumed."""
-        idle = [session for session in self.running if session.is_idle]
+        """Close the sessions that have long been idle: each has a conversation in memory, and can be resumed."""
+        idle = [session for session in self.running if session.is_idle and not session.uses]
         for session in idle[:-MOST_IDLE]:
             del self._open[session.id]
-            await session.close("idle")
+            await self._put_away(session, "idle")
 
-    async def _create(self) -> Session | Refused:
+    async def _put_away(self, session: Session, reason: str) -> None:
+        """Close a session; one that rests and that another process went on with is closed there."""
+        if session.holds or await self._take_up(session):
+            await session.close(reason)
+        else:
+            await session.abandon()
+        self._known[session.id] = session.record.state.last_seq
+        self.on_rest(session.id)
+
+    @asynccontextmanager
+    async def _using(self, session_id: str | None) -> AsyncGenerator[Session | Refused]:
+        """A session that this process runs for so long, and longer if it has something to do; None: a new one."""
+        session = await self.create() if session_id is None else await self.resume(session_id)
+        while session_id is not None and isinstance(session, Session) and not session.holds:
+            session = await self.resume(session_id)  # it was let go of before we came to use it
+        if isinstance(session, Refused):
+            yield session
+            return
+        session.uses += 1
+        try:
+            yield session
+        finally:
+            session.uses -= 1
+            self._look_whether_it_rests(session)
+
+    def _look_whether_it_rests(self, session: Session) -> None:
+        """Let others go on with a session that has nothing to do."""
+        if session.holds and session.is_idle and not session.uses and session.id in self._open:
+            resting = asyncio.create_task(self._let_rest(session), name=f"let {session.id} rest")
+            self._going_to_rest.add(resting)
+            resting.add_done_callback(self._going_to_rest.discard)
+
+    async def _let_rest(self, session: Session) -> None:
+        problem = await session.record.settled()
+        # What the log has not taken yet must not come after what others write.
+        if problem is None and session.is_idle and not session.uses and session.id in self._open:
+            session.rest()
+            self.on_rest(session.id)
+
+    async def _take_up(self, session: Session) -> bool:
+        """Take the right to run a session again that rests here; False if it is not as it was, or another process has it."""
+        lock = self._runtime.store.lock(session.id)
+        if lock is None:
+            return False
+        if await self._runtime.store.last_seq(session.id) != session.record.state.last_seq:
+            lock.release()
+            return False
+        session.hold(lock)
+        return True
+
+    async def create(self) -> Session | Refused:
+        """A new session, which its first task writes into the log: one that never gets any leaves nothing there."""
         store, refused = self._runtime.store, 0
-        real = await self._services.workspace.folders.linked()
         while refused < LOCKS_TRIED:
-            session_id = self._runtime.ids.new("ses")
-            # Counted ids begin again with every process; the log may hold them already.
-            if await store.last_seq(session_id):
-                continue
+            session_id = await self.new_id()
             lock = store.lock(session_id)
             if lock is not None:
                 session = self._open[session_id] = self._session(SessionState(session_id), lock)
-                session.begin(real)
                 return session
             refused += 1
         return Refused("store_failed", "could not lock a session; see the server log")
 
-    async def resume(self, session_id: str) -> Session | Refused:
-        """The session of that id, opened from the log if need be."""
+    async def resume(self, session_id: str, *, end_turns: str | None = None) -> Session | Refused:
+        """The session of that id, opened from the log if need be.
+
+        Args:
+            session_id: The session.
+            end_turns: Why its turns do not go on that have not ended; None lets them.
+        """
         opening = self._opening.get(session_id)
-        if opening is None and (session := self._open.get(session_id)):
+        if opening is None and (session := self._open.get(session_id)) and session.holds:
             return session
         if opening is None:
             # In a task of its own, so that who gives up waiting leaves no session half open.
-            opening = asyncio.create_task(self._reopen(session_id))
+            opening = asyncio.create_task(self._reopen(session_id, end_turns))
             self._opening[session_id] = opening
             opening.add_done_callback(lambda _: self._opening.pop(session_id, None))
         return await asyncio.shield(opening)
 
-    async def _reopen(self, session_id: str) -> Session | Refused:
+    async def _reopen(self, session_id: str, end_turns: str | None) -> Session | Refused:
         async with self._lock_of(session_id):
+            if (known := self._open.get(session_id)) is not None:
+                if known.holds or await self._take_up(known):
+                    return known
+                await self._forget(known)  # another process went on with it
             session = await self._restored(session_id)
             if isinstance(session, Refused):
                 return session
             self._open[session_id] = session
             await session.record.settled()
+            if end_turns is not None:
+                await session.end_turns(end_turns)
             session.go_on()
         self._resting.pop(session_id, None)
         return session
@@ -252,7 +530,8 @@ class Sessions:
                     if (left := self._aside.pop(session_id, None)) is not None:
                         await left.close("undo")
                 return
-        yield await self.resume(session_id)
+        async with self._using(session_id) as session:
+            yield session
 
     async def _is_readable(self, state: SessionState) -> bool:
         """Whether the conversation of a session is in the log, undamaged."""
@@ -272,6 +551,8 @@ class Sessions:
         restored = False
         try:
             session = self._session(await self._fold(session_id), lock)
+            for event in await self._missed(session):
+                self.on_elsewhere(event)
             if problem := await session.restore(rests=rests):
                 return problem
             restored = True
@@ -280,15 +561,32 @@ class Sessions:
                 lock.release()
         return session
 
+    async def _missed(self, session: Session) -> list[LoggedEvent]:
+        """What another process wrote since the session was open here."""
+        known, last = self._known.pop(session.id, None), session.record.state.last_seq
+        return (
+            [] if known is None or known == last else await self._runtime.store.events(session.id, known + 1)
+        )
+
     def _session(self, state: SessionState, lock: SessionLock) -> Session:
         services = self._services
         record = Record(services.runtime.store, services.runtime.clock, state, masking_for(services, state))
-        return Session(services, record, lock, show=self._show, on_unwritten_end=self.on_unwritten_end)
+        return Session(
+            services,
+            record,
+            lock,
+            show=self._show,
+            on_unwritten_end=self.on_unwritten_end,
+            on_work_done=self._look_whether_it_rests,
+        )
 
-    async def _fold(self, session_id: str) -> SessionState:
+    async def _fold(self, session_id: str, *, until: str | None = None) -> SessionState:
+        """A session as its log tells, or as it was when a turn was about to begin."""
         state = SessionState(session_id)
         while events := await self._runtime.store.events(session_id, state.last_seq + 1, PAGE):
             for event in events:
+                if event.type == "turn.started" and event.turn_id == until is not None:
+                    return state
                 state.apply(event)
         return state
 
@@ -320,19 +618,11 @@ class Sessions:
         if isinstance(found, SessionState):
             if outcome := found.turns[turn_id].outcome:
                 return outcome
-            found = await self.resume(found.session_id)
+            async with self._using(found.session_id) as session:
+                return session if isinstance(session, Refused) else await session.cancel(turn_id, reason)
         if isinstance(found, Refused):
             return found
         return await found.cancel(turn_id, reason)
-
-    async def retry_now(self, turn_id: str) -> Refused | None:
-        """Have a turn that waits for its next attempt at a model make it at once."""
-        found = await self.with_turn(turn_id)
-        if isinstance(found, Refused):
-            return found
-        if isinstance(found, SessionState):
-            return Refused("no_running_turn", f"the turn {turn_id} is not running")
-        return found.retry_now(turn_id)
 
     async def answer(self, params: AnswerParams, channel: Channel) -> Refused | None:
         """Answer an open item, after a restart too: its session is resumed then."""
@@ -349,13 +639,15 @@ class Sessions:
             if session.record.was_resolved(params.id):
                 log.info("an answer to %s came too late and has no effect", params.id)
                 return Refused("already_resolved", f"{params.id} was already answered")
+        if params.id in self.joined.resolved:
+            return Refused("already_resolved", f"{params.id} was already answered")
         await self.look_for_resting()
         for session_id, resting in self._resting.items():
             if any(item.id == params.id for item in resting.items):
-                session = await self.resume(session_id)
-                if isinstance(session, Refused):
-                    return session
-                return await _taken(session, await session.answer_when_asked(params, channel))
+                async with self._using(session_id) as session:
+                    if isinstance(session, Refused):
+                        return session
+                    return await _taken(session, await session.answer_when_asked(params, channel))
         if any(item.id == params.id for one in self._elsewhere.values() for item in one.items):
             return Refused("session_in_use", f"{params.id} belongs to a session of another process")
         return Refused("unknown_id", f"there is no open item {params.id!r}")
@@ -371,14 +663,20 @@ class Sessions:
             events=[_event(event) for event in events], next_seq=following, more=following <= last
         )
 
-    async def list(self) -> SessionsResult:
+    async def list(self, params: SessionsParams = _ALL) -> SessionsResult:
         """The sessions of this workspace, the latest first."""
         await self._end_failed()
         listed: list[SessionSummary] = []
         rows = [row for row in await self._runtime.store.sessions() if self._is_here(row)]
         await self._look_at(rows)
-        for row in rows:
+        found: Mapping[str, Match] = {}
+        if (words := (params.query or "").casefold().split()) and rows:
+            most = params.limit or len(rows)
+            found = await self._runtime.store.search(words, {row.session_id for row in rows}, most)
+            rows = [row for row in rows if row.session_id in found]
+        for row in rows[: params.limit]:
             state, elsewhere = self._doing(row)
+            match = found.get(row.session_id)
             listed.append(
                 SessionSummary(
                     session_id=row.session_id,
@@ -389,6 +687,8 @@ class Sessions:
                     started_at=row.started_at,
                     last_at=row.last_at,
                     turns=row.turns,
+                    forked_from=row.forked_from,
+                    match=match and SessionMatch(turn_id=match.turn_id, text=match.text),
                 )
             )
         return SessionsResult(sessions=listed)
@@ -404,7 +704,9 @@ class Sessions:
                 self._services,
                 await self._fold(session_id),
                 self._runtime.settings().model,
-                Commands(self._services, shared),
+                Commands(
+                    self._services.runtime, self._services.workspace, self._services.policy.sandbox, shared
+                ),
             )
         finally:
             await shared.close()
@@ -412,6 +714,8 @@ class Sessions:
 
     async def undo(self, params: UndoParams, *, redo: bool) -> UndoResult | Refused:
         """Take changes back in a session; without an id, in the latest one that has changes."""
+        if params.ids is not None:
+            return await self._undo_each(params, params.ids, redo=redo)
         session_id, looked = params.session_id, None
         if session_id is None:
             session_id, looked = await self._latest_changed(redo=redo)
@@ -429,6 +733,23 @@ class Sessions:
             is_latest = not listed or listed[0].session_id == session_id
             return await session.undo(params, looked, redo=redo, is_latest=is_latest)
 
+    async def _undo_each(self, params: UndoParams, ids: Sequence[str], *, redo: bool) -> UndoResult | Refused:
+        """Take several parts back; the first one that cannot be looked for ends it."""
+        whole = UndoResult(change_id="", undone=[], conflicts=[], not_undoable=[])
+        for one in ids:
+            result = await self.undo(params.model_copy(update={"ids": None, "id": one}), redo=redo)
+            if isinstance(result, Refused):
+                if result.reason == "nothing_to_undo":
+                    continue
+                return result
+            whole = UndoResult(
+                change_id=result.change_id or whole.change_id,
+                undone=[*whole.undone, *result.undone],
+                conflicts=[*whole.conflicts, *result.conflicts],
+                not_undoable=[*whole.not_undoable, *result.not_undoable],
+            )
+        return whole
+
     async def follow(self, renamed: Renamed) -> None:
         """Have the sessions of this workspace follow what was renamed: those that are open, and those that changed it.
 
@@ -438,8 +759,10 @@ class Sessions:
             StoreReadError: the log is damaged or cannot be read.
         """
         await self._opened()
-        for session in self.running:
-            await session.renamed(renamed)
+        for session_id in list(self._open):
+            async with self._using(session_id) as session:
+                if isinstance(session, Session):
+                    await session.renamed(renamed)
         for row in await self._runtime.store.sessions():
             if self._is_here(row) and row.session_id not in self._open:
                 async with self._lock_of(row.session_id):
@@ -447,20 +770,44 @@ class Sessions:
                         await self._follow_at_rest(row.session_id, renamed)
 
     async def _follow_at_rest(self, session_id: str, renamed: Renamed) -> None:
+        if not await self._runtime.store.changed(session_id, PurePath(renamed.path).name):
+            return
+        async with self._at_rest(session_id) as record:
+            if isinstance(record, Refused):
+                log.info("another process runs %s, so the rename is not recorded there", session_id)
+                return
+            links = await asyncio.to_thread(renamed.links, known_files(record.state))
+            if (event := event_of(record.state, renamed, links)) is not None:
+                record.append(event)
+                await record.settled()
+
+    @asynccontextmanager
+    async def log_of(self, session_id: str) -> AsyncGenerator[Record | Refused]:
+        """The log of a session, to add to it what changes nothing in its turns: they do not go on by this.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        if session_id in self._open:
+            async with self._using(session_id) as session:
+                yield session if isinstance(session, Refused) else session.record
+            return
+        async with self._lock_of(session_id), self._at_rest(session_id) as record:
+            yield record
+
+    @asynccontextmanager
+    async def _at_rest(self, session_id: str) -> AsyncGenerator[Record | Refused]:
         store = self._runtime.store
-        if not await store.changed(session_id, PurePath(renamed.path).name):
+        if not await store.last_seq(session_id):
+            yield Refused("unknown_id", f"there is no session {session_id!r}")
             return
         lock = store.lock(session_id)
         if lock is None:
-            log.info("another process runs %s, so the rename is not recorded there", session_id)
+            yield Refused("session_in_use", f"another process runs session {session_id!r}")
             return
         try:
             state = await self._fold(session_id)
-            links = await asyncio.to_thread(renamed.links, known_files(state))
-            if (event := event_of(state, renamed, links)) is not None:
-                record = Record(store, self._runtime.clock, state, masking_for(self._services, state))
-                record.append(event)
-                await record.settled()
+            yield Record(store, self._runtime.clock, state, masking_for(self._services, state))
         finally:
             lock.release()
 
@@ -495,6 +842,33 @@ class Sessions:
         left = lasting(state.journal.lasting(params.turn_id))
         return ChangesResult(session_id=session_id, changes=listed, not_undoable=left or None)
 
+    async def made_by(self, turn_id: str) -> tuple[str, UnderReview] | Refused:
+        """What is in place of the changes of a turn, with its session.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        found = await self.with_turn(turn_id)
+        if isinstance(found, Refused):
+            return found
+        state = found.record.state if isinstance(found, Session) else found
+        listed = await listing.listed(self._services, state.journal, turn_id)
+        title = f"What Outrider changed for “{short(state.turns[turn_id].prompt, TITLE_CHARACTERS)}”"
+        return state.session_id, await listing.under_review(self._services, title, listed)
+
+    async def changes_paper(self, turn_id: str) -> Path | str | Refused:
+        """The document in which some of what a turn changed can be left out; a text says why it cannot be made.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        found = await self.made_by(turn_id)
+        if isinstance(found, Refused):
+            return found
+        if not found[1].changes:
+            return Refused("nothing_to_undo", "nothing of what that turn changed is in place")
+        return await shown_documents.changes_paper(self._services.workspace.folders, turn_id, found[1])
+
     async def hunk_at(self, path: str, text: str, lines: range) -> tuple[str, str] | None:
         """The session that is open here and the hunk of it that touch some lines (from 1) of a document."""
         for session in reversed(self.running):
@@ -526,14 +900,22 @@ class Sessions:
         Raises:
             StoreReadError: the log cannot be read.
         """
-        states = [session.record.state for session in self.running]
+        states = [*(session.record.state for session in self.running), *self.joined.states]
         resting = [one for one in self.resting if any(item.id == item_id for item in one.items)]
         states += [await self._fold(one.session_id) for one in resting]
         for state in states:
             item = state.open.get(item_id)
-            call = state.turn.calls.get(item.call_id or "") if item is not None and state.turn else None
-            if item is not None and call is not None and call.asked_for:
-                proposed = [data for data in call.proposed if data["changeId"] in call.asked_for]
+            if item is None or state.turn is None:
+                continue
+            together = [
+                one for one in state.open.values() if one is item or (item.group and one.group == item.group)
+            ]
+            calls = [call for one in together if (call := state.turn.calls.get(one.call_id or ""))]
+            if calls and all(call.asked_for for call in calls):
+                proposed = [
+                    data for call in calls for data in call.proposed if data["changeId"] in call.asked_for
+                ]
+                title = item.title if len(calls) == 1 else f"{len(calls)} edits in one step"
                 named = {data["changeId"]: data["before"] for data in proposed if "before" in data}
                 texts = await self._runtime.store.blobs(named.values())
                 befores = {
@@ -541,7 +923,8 @@ class Sessions:
                     for change_id, digest in named.items()
                     if digest in texts
                 }
-                return UnderReview(item, tuple(Proposed.of(data) for data in proposed), befores)
+                changes = tuple(Proposed.of(data) for data in proposed)
+                return UnderReview(title, changes, befores, together=len(calls) > 1)
         return None
 
     async def hunks_in(self, path: str, text: str) -> Sequence[tuple[str, listing.PlacedHunk]]:
@@ -551,6 +934,59 @@ class Sessions:
             for session in reversed(self.running)
         ]
         return [(session_id, hunk) for session_id, hunks in placed for hunk in hunks]
+
+    @asynccontextmanager
+    async def to_delete(self, session_id: str) -> AsyncGenerator[Sequence[str] | Refused]:
+        """A session that is open nowhere while it is deleted, by its turns. One that waits for the user is let go of.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        await self._opened()
+        async with self._lock_of(session_id):
+            session = self._open.get(session_id)
+            if session is not None and (turn := session.record.state.turn) is not None and not turn.parked:
+                yield _runs(session_id)
+                return
+            if session is not None:
+                del self._open[session_id]
+                await session.abandon()
+            async with self._at_rest(session_id) as record:
+                yield record if isinstance(record, Refused) else tuple(record.state.turns)
+        self._resting.pop(session_id, None)
+        if self._latest == session_id:
+            self._latest = None
+
+    @property
+    def latest(self) -> str | None:
+        """The session that this client worked in last."""
+        return self._latest
+
+    def go_to(self, session_id: str) -> None:
+        """What this client works in from now on."""
+        self._latest = session_id
+
+    async def new_id(self) -> str:
+        """An id that no session has."""
+        # Counted ids begin again with every process; the log may hold them already.
+        while await self._runtime.store.last_seq(session_id := self._runtime.ids.new("ses")):
+            pass
+        return session_id
+
+    async def status(self, session_id: str) -> SessionStatus | Refused:
+        """What a session is doing, or where it was left.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        if (session := self._open.get(session_id)) is not None and session.holds:
+            return session.status()
+        if not await self._runtime.store.last_seq(session_id):
+            return Refused("unknown_id", f"there is no session {session_id!r}")
+        state = await self._fold(session_id)
+        status = status_of(state, list(state.open.values()))
+        is_left = state.turn is not None and not self._is_locked(session_id)
+        return status.model_copy(update={"state": "parked"}) if is_left else status
 
     async def _state(self, session_id: str) -> SessionState:
         """A session as it is here, or as its log tells."""
@@ -597,6 +1033,7 @@ class Sessions:
         elsewhere: dict[str, Resting] = {}
         for row in rows:
             session_id = row.session_id
+            await self._drop_if_moved(row)
             if row.last_turn_state not in {"parked", "running"} or session_id in self._open:
                 continue
             is_here = self._is_locked_here(session_id)
@@ -610,6 +1047,20 @@ class Sessions:
                 (elsewhere if not is_here and self._is_locked(session_id) else resting)[session_id] = known
         self._resting = {key: one for key, one in resting.items() if key not in self._open}
         self._elsewhere = elsewhere
+
+    async def _drop_if_moved(self, row: SessionRow) -> None:
+        """Forget a session that rests here where another process went on with it."""
+        session = self._open.get(row.session_id)
+        if session is None or session.holds or session.uses or row.last_seq == session.record.state.last_seq:
+            return
+        async with self._lock_of(row.session_id):
+            if self._open.get(row.session_id) is session and not session.holds:
+                await self._forget(session)
+
+    async def _forget(self, session: Session) -> None:
+        del self._open[session.id]
+        self._known[session.id] = session.record.state.last_seq
+        await session.abandon()
 
     async def _end_failed(self) -> None:
         """Let the log know the end of turns that failed in an earlier process because it could not be written.
@@ -665,12 +1116,14 @@ class Sessions:
 
     async def close(self, reason: str) -> None:
         """Let go of all sessions."""
+        await self.joined.close()
         aside, self._aside = self._aside, {}
         for session in aside.values():
             await session.close(reason)
         await self._opened()
+        await asyncio.gather(*self._going_to_rest)
         for session in self.running:
-            await session.close(reason)
+            await self._put_away(session, reason)
         self._open.clear()
 
 
@@ -679,6 +1132,10 @@ async def _taken(session: Session, refusal: Refusal | None) -> Refused | None:
         return Refused(refusal.reason, refusal.message)
     problem = await session.record.settled()
     return Refused("store_failed", problem) if problem else None
+
+
+def _runs(session_id: str) -> Refused:
+    return Refused("turn_running", f"a turn of {session_id} runs: cancel it first")
 
 
 def _event(event: LoggedEvent) -> Event:
