@@ -80,7 +80,7 @@ def test_a_whole_task(begin: Begin) -> None:
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
         bench.until(lambda: "two for each hour now" in plain(bench.view_text()), "the answer")
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == AFTER
-        assert "a command succeeded after the last change" in plain(bench.view_text())
+        assert "checked: tests (`python3 check.py`)" in plain(bench.view_text())
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
         bench.until(
             lambda: bench.lenses() == ["Outrider: undo this change"] * 2, "the lenses of what is done"

@@ -20,7 +20,7 @@ def test_what_runs_is_seen_and_stopped_from_another_session(begin: Begin) -> Non
         give(bench, "The first task")
         bench.until(lambda: "Slowly." in bench.view_text(), "the text as it comes")
         give(bench, "The second task")
-        bench.until(lambda: "Waits for the running turn" in bench.view_text(), "that it waits")
+        bench.until(lambda: bench.view.locator(".waiting-list li").count(), "that it waits")
 
         bench.command("Outrider: New Session")
         bench.until(lambda: "Slowly." not in bench.view_text(), "an empty view")

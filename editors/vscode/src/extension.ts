@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { SessionBook } from "./core/book.js";
-import { type FromView, frameOf } from "./core/messages.js";
+import { type Around, type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
 import { messageOf } from "./core/words.js";
@@ -14,13 +14,28 @@ import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession } f
 import type { House } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
-import { uriOf } from "./editor/places.js";
+import { Completing } from "./editor/completing.js";
+import type { Page } from "./editor/page.js";
+import { pathOf } from "./editor/places.js";
 import { Proposals } from "./editor/proposals.js";
+import { References, taken } from "./editor/references.js";
 import { serve } from "./editor/requests.js";
 import { reviewCommands } from "./editor/reviewing.js";
 import { outdated, settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
-import { cancel, run, steer, taskCommands } from "./editor/tasks.js";
+import {
+  again,
+  alongContext,
+  alongText,
+  cancel,
+  changeWaiting,
+  goOn,
+  resend,
+  restore,
+  run,
+  steer,
+  taskCommands,
+} from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
 
 const LAST_SESSION = "outrider.session";
@@ -44,26 +59,47 @@ export function activate(context: vscode.ExtensionContext): void {
     started,
     () => chosenModel(house),
     () => book.all.some((session) => session.isAtWork),
+    (uri) => proposals.isIn(uri),
   );
   const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
     void context.workspaceState.update(REVIEWS, kept);
   });
-  const proposals = new Proposals(book, reviews, () => {
+  const proposals: Proposals = new Proposals(book, reviews, () => {
     view.update();
   });
-  const view = new SessionView(context.extensionUri, now, (message) => {
-    tell(log, receive(house, message));
+  const view = new SessionView(context.extensionUri, now, (message, page) => {
+    tell(log, receive(house, message, page));
   });
   const answers: Answers = new Answers(book, reviews, own, proposals, () => view.sight, log);
   const status = new StatusBar();
   const befores = new Befores();
+  const references = new References();
+  const completing = new Completing();
   let attempt: NodeJS.Timeout | undefined;
   const seenTurns = new Set<string>();
-  const house: House = { context, log, connection: own, book, answers, proposals, reviews, view, keys, update };
+  const house: House = {
+    context,
+    log,
+    connection: own,
+    book,
+    answers,
+    proposals,
+    reviews,
+    view,
+    keys,
+    references,
+    completing,
+    update,
+  };
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
-    return { session: book.current, frame: frameOf(own.state, book.current, nextTurn(house), reviews) };
+    return { session: book.current, frame: frameOf(own.state, book.current, nextTurn(house), reviews, around()) };
+  }
+
+  function around(): Around {
+    const sendKey = vscode.workspace.getConfiguration("outrider").get<string>("sendKey", "enter");
+    return { along: alongText(), enterSends: sendKey === "enter", can: own.abilities };
   }
 
   function changed(session: SessionState): void {
@@ -142,6 +178,12 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
     own.onState(update),
+    vscode.window.onDidChangeTextEditorSelection(() => {
+      view.update();
+    }),
+    vscode.window.onDidChangeActiveTextEditor(() => {
+      view.update();
+    }),
     keys.onNews(() => {
       // A server that is not running gets it when it is started.
       if (own.state === "running") tell(log, outdated(house, "a key that another window changed counts"));
@@ -163,21 +205,42 @@ export async function deactivate(): Promise<void> {
   await connection?.stop();
 }
 
-async function receive(house: House, message: FromView): Promise<void> {
+async function receive(house: House, message: FromView, page: Page): Promise<void> {
   switch (message.type) {
-    case "send": {
-      const session = house.book.current;
+    case "send":
       try {
-        await (session?.runningHere === undefined
-          ? run(house, { prompt: message.text, mode: message.mode })
-          : steer(house, session, message.text));
-        house.view.sent({ id: message.id });
+        await sent(house, message);
+        page.sent({ id: message.id });
       } catch (error) {
-        house.view.sent({ id: message.id, problem: `Not sent: ${messageOf(error)}` });
+        page.sent({ id: message.id, problem: `Not sent: ${messageOf(error)}` });
         // Who sees the view has been told.
         if (!house.view.isVisible) throw error;
         house.log.error(messageOf(error));
       }
+      break;
+    case "complete":
+      page.post({ type: "completed", id: message.id, found: await house.completing.find(message.query) });
+      break;
+    case "name": {
+      const uris = message.uris.map((uri) => vscode.Uri.parse(uri));
+      const paths = uris.flatMap((uri) => pathOf(uri) ?? []);
+      if (paths.length > 0) page.post({ type: "draft", text: paths.map((path) => `@${path} `).join("") });
+      if (paths.length < uris.length)
+        void vscode.window.showInformationMessage("Outrider: only files of the workspace can be named.");
+      break;
+    }
+    case "queue":
+      await changeWaiting(house, message.action, message.item, message.to);
+      break;
+    case "continue":
+      await goOn(house);
+      break;
+    case "retry":
+      await again(house, message.turn);
+      break;
+    case "restore": {
+      const prompt = await restore(house, message.turn);
+      if (prompt !== undefined) page.post({ type: "draft", text: prompt });
       break;
     }
     case "cancel":
@@ -194,17 +257,37 @@ async function receive(house: House, message: FromView): Promise<void> {
       if (item !== undefined) await house.answers.review(item);
       break;
     }
-    case "file": {
-      const uri = uriOf(message.path);
-      if (uri !== undefined) await vscode.window.showTextDocument(uri, { preview: true });
+    case "resolve":
+      page.post({ type: "resolved", ...(await house.references.resolve(message.paths, message.symbols)) });
       break;
-    }
+    case "file":
+      await house.references.openFile(message.ref);
+      break;
+    case "symbol":
+      await house.references.openSymbol(message.name);
+      break;
+    case "take":
+      await taken(message.what, message.text);
+      break;
     case "command":
       await vscode.commands.executeCommand(`outrider.client.${message.command}`);
       break;
     default:
       break;
   }
+}
+
+/** Do what a text of the view is for: steer, wait for the end of the running turn, or be a task. */
+async function sent(house: House, message: Extract<FromView, { type: "send" }>): Promise<void> {
+  const session = house.book.current;
+  if (session?.runningHere !== undefined && message.how === "now") {
+    await steer(house, session, message.text);
+    return;
+  }
+  const context = await alongContext(house, message.text, message.along);
+  const task = { prompt: message.text, mode: message.mode, ...(context === undefined ? {} : { context }) };
+  if (message.instead === undefined) await run(house, task);
+  else await resend(house, message.instead, task);
 }
 
 /** Have the other sessions that wait call as well. An answer opens one, and until then any other program may do so. */

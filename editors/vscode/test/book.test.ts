@@ -37,7 +37,7 @@ test("each change of a session is told, also live text and that another window r
   book.get("ses_1")?.apply({ ...log.add("model.requested", requested("m")), seq: 2 });
   book.onFrame({ sessionId: "ses_1", turnId: "turn_1", messageId: "m", kind: "text", offset: 0, text: "Hel" });
   const answer = book.get("ses_1")?.entry("answer:m");
-  assert.deepEqual([told.length, answer?.kind === "answer" && answer.text], [2, "Hel"]);
+  assert.deepEqual([told.length, answer?.kind === "answer" && answer.text.text], [2, "Hel"]);
   book.lookOn("ses_1", "elsewhere");
   book.select("ses_1");
   assert.equal(told.length, 4);

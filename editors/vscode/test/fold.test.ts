@@ -84,13 +84,14 @@ test("a task that waits says so, and its heading stands where its work begins", 
   live.take("turn.queued", { ...STARTED, prompt: "And the\u202e tests" }, "turn_2");
   assert.equal(live.session.running?.turnId, "turn_1");
   assert.deepEqual([...live.session.queued], ["turn_2"]);
+  assert.deepEqual(live.session.waiting, [{ id: "turn_2", kind: "task", text: "And the\u202e tests" }]);
   live.take("turn.finished", { outcome: "completed", reason: "stop", summary: "", usage: {} });
   live.take("turn.started", { ...STARTED, prompt: "And the tests" }, "turn_2");
   assert.deepEqual(
     live.session.entries.map(({ kind }) => kind),
-    ["task", "note", "end", "task"],
+    ["task", "end", "task"],
   );
-  assert.deepEqual(live.notes, ["info: Waits for the running turn: And the\\u202e tests"]);
+  assert.deepEqual(live.session.waiting, []);
   assert.deepEqual(live.entry("task", "task:turn_2"), {
     kind: "task",
     key: "task:turn_2",
@@ -104,17 +105,18 @@ test("a task that waits says so, and its heading stands where its work begins", 
     model: "my/model",
     parked: false,
     steps: 0,
+    began: live.session.running.began,
   });
 });
 
 test("the output of a call grows as it comes, to a bound, and only that of calls", () => {
   const live = new Live().asking();
   const frame = { sessionId: "ses_1", turnId: "turn_1", kind: "output" as const, offset: 0 };
-  live.session.takeChanged();
+  const watched = live.session.watch();
   live.session.stream({ ...frame, callId: "c1", text: "12 " });
   live.session.stream({ ...frame, callId: "c1", text: "passed" });
   assert.equal(live.entry("call", "call:c1").output, "12 passed");
-  assert.deepEqual(live.session.takeChanged(), ["call:c1"]);
+  assert.deepEqual(watched.take(), ["call:c1"]);
   live.session.stream({ ...frame, callId: "c1", text: "x".repeat(OUTPUT_KEPT) });
   assert.equal(live.entry("call", "call:c1").output, "x".repeat(OUTPUT_KEPT));
   live.session.stream({ ...frame, callId: "nobody", text: "lost" });
@@ -124,17 +126,17 @@ test("the output of a call grows as it comes, to a bound, and only that of calls
 test("thoughts and text grow apart, and the steps are counted by the answers to the task alone", () => {
   const live = new Live().take("turn.started", STARTED).take("model.requested", requested("m"));
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
-  live.session.takeChanged();
+  const watched = live.session.watch();
   live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
   live.session.stream({ ...frame, kind: "text", text: "Yes" });
-  assert.deepEqual(live.session.takeChanged(), ["answer:m"]);
+  assert.deepEqual(watched.take(), ["answer:m"]);
   live.session.stream({ ...frame, kind: "text", text: ", yes" });
-  assert.deepEqual(live.session.takeChanged(), ["answer:m"], "each time anew");
+  assert.deepEqual(watched.take(), ["answer:m"], "each time anew");
   const answer = live.entry("answer", "answer:m");
-  assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm.", "Yes, yes", false]);
+  assert.deepEqual([answer.reasoning.text, answer.text.text, answer.done], ["Hm.", "Yes, yes", false]);
   const said = { messageId: "m", text: "Yes.", toolCalls: [], finishReason: "stop" };
   live.take("model.responded", { ...said, reasoning: "Hm. So." });
-  assert.deepEqual([answer.reasoning, answer.text, answer.done], ["Hm. So.", "Yes.", true]);
+  assert.deepEqual([answer.reasoning.text, answer.text.text, answer.done], ["Hm. So.", "Yes.", true]);
   live.take("model.responded", { ...said, messageId: "t", purpose: "compaction", usage: { inputTokens: 4 } });
   assert.equal(live.session.entry("answer:t"), undefined);
   assert.deepEqual([live.session.running?.steps, live.session.usage.inputTokens], [1, 4]);
@@ -266,9 +268,9 @@ test("a change has its file and its lines, also one that was merged or gives a f
       merged: false,
     },
   ]);
-  live.session.takeChanged();
+  const watched = live.session.watch();
   live.take("edit.applied", { changeId: "chg_4", path: "a.py", hunks, undoes: "chg_1", where: "buffer" });
-  assert.deepEqual(live.session.takeChanged(), ["edit:chg_1"]);
+  assert.deepEqual(watched.take(), ["edit:chg_1"]);
   live.take("edit.applied", { changeId: "chg_5", path: "x.py", hunks, undoes: "of a log that is gone", where: "disk" });
   assert.equal(live.session.entries.length, 3);
   assert.deepEqual(live.session.changes.touched, ["a.py", "b.py"]);
@@ -287,6 +289,7 @@ test("the end of a turn says how long it took, and ends only what was its own", 
     key: "end:turn_1",
     outcome: "failed",
     reason: "auth",
+    done: "",
     usage,
     seconds: 6,
   });
@@ -371,10 +374,10 @@ test("an answer that is withdrawn is empty, and what it cost before it failed or
   const live = new Live().take("turn.started", STARTED).take("model.requested", requested("m"));
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };
   live.session.stream({ ...frame, kind: "reasoning", text: "Hm." });
-  live.session.takeChanged();
+  const watched = live.session.watch();
   live.take("model.reset", { messageId: "m", text: "", reason: "cut_stream" });
-  assert.equal(live.entry("answer", "answer:m").reasoning, "");
-  assert.deepEqual(live.session.takeChanged(), ["answer:m"]);
+  assert.equal(live.entry("answer", "answer:m").reasoning.text, "");
+  assert.deepEqual(watched.take(), ["answer:m"]);
   const failed = { messageId: "m", kind: "auth", purpose: "main", message: "no" };
   live.take("model.failed", { ...failed, usage: { inputTokens: 3, cost: 0.5 } });
   assert.deepEqual(live.session.usage, { inputTokens: 3, outputTokens: 0, cost: 0.5 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { shownEntry } from "../src/core/messages.js";
+import { Sent } from "../src/core/messages.js";
 import { SessionState } from "../src/core/session.js";
-import type { Entry } from "../src/core/entries.js";
 import { Log, requested } from "./events.js";
 
 const PIECE = 64 * 1024;
@@ -22,12 +21,21 @@ function stream(session: SessionState, text: string, offset: number): void {
   session.stream({ sessionId: "ses_1", turnId: "turn_1", kind: "text", messageId: "m", offset, text });
 }
 
-function shown(session: SessionState): Extract<Entry, { kind: "answer" }> {
-  const entry = session.entry("answer:m");
-  assert.equal(entry?.kind, "answer");
-  const view = shownEntry(entry);
-  assert.equal(view.kind, "answer");
-  return view;
+/** What a page has of the answer, which gets each time what it lacks. */
+class Reader {
+  private readonly sent = new Sent();
+  text = "";
+  /** Characters that came in all. */
+  got = 0;
+
+  show(session: SessionState): void {
+    const entry = session.entry("answer:m");
+    assert.ok(entry?.kind === "answer");
+    const view = this.sent.entry(entry, false);
+    assert.ok(view.kind === "answer");
+    this.text = this.text.slice(0, view.text.from) + view.text.text;
+    this.got += view.text.text.length;
+  }
 }
 
 function textOf(length: number): string {
@@ -38,12 +46,14 @@ function textOf(length: number): string {
 function taking(length: number, piece: number): number {
   const pieces = Array.from({ length: length / piece }, (_, index) => textOf(piece - (index % 2)));
   const { session } = begun();
+  const sent = new Sent();
   const before = process.cpuUsage();
   let offset = 0;
   for (const text of pieces) {
     stream(session, text, offset);
     offset += text.length;
-    shown(session);
+    const entry = session.entry("answer:m");
+    if (entry !== undefined) sent.entry(entry, false);
   }
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
@@ -60,28 +70,45 @@ for (const piece of [PIECE, 256]) {
   });
 }
 
-test("of an answer that is coming the view gets the end and how much was before", () => {
+test("of an answer that is coming the view gets each piece once, and nothing more when it is whole", () => {
   const { log, session } = begun();
-  for (let at = 0; at < 4 * MEGABYTE; at += PIECE) stream(session, textOf(PIECE), at);
-  const live = shown(session);
-  assert.match(live.text, new RegExp(`^\\(${String(4 * MEGABYTE - 8000)} characters before\\)`));
-  assert.ok(live.text.endsWith(textOf(PIECE).slice(-8000)));
-  const whole = textOf(4 * MEGABYTE);
-  session.apply(
-    log.add("model.responded", { messageId: "m", text: whole, toolCalls: [], finishReason: "stop" }, "turn_1"),
-  );
-  assert.ok(shown(session).text.endsWith(whole.slice(-50_000)));
-  assert.match(shown(session).text, new RegExp(`^\\(${String(whole.length - 50_000)} characters before\\)`));
+  const reader = new Reader();
+  for (let at = 0; at < 4 * MEGABYTE; at += PIECE) {
+    stream(session, textOf(PIECE), at);
+    reader.show(session);
+  }
+  const whole = textOf(PIECE).repeat(64);
+  assert.equal(reader.text, whole);
+  const responded = { messageId: "m", text: whole, toolCalls: [], finishReason: "stop" };
+  session.apply(log.add("model.responded", responded, "turn_1"));
+  reader.show(session);
+  assert.equal(reader.text, whole);
+  assert.equal(reader.got, whole.length);
+});
+
+test("a text that was withdrawn, or came only in part, is replaced", () => {
+  const { log, session } = begun();
+  const reader = new Reader();
+  stream(session, "Never mind", 0);
+  reader.show(session);
+  session.apply(log.add("model.reset", { messageId: "m", text: "Never mind", reason: "x" }, "turn_1"));
+  reader.show(session);
+  assert.equal(reader.text, "");
+  stream(session, " the end", 9);
+  reader.show(session);
+  const responded = { messageId: "m", text: "All up to the end", toolCalls: [], finishReason: "stop" };
+  session.apply(log.add("model.responded", responded, "turn_1"));
+  reader.show(session);
+  assert.equal(reader.text, "All up to the end");
 });
 
 test("a single delta of 2 MB is taken, also before its request", () => {
-  const { session } = begun();
-  stream(session, textOf(2 * MEGABYTE), 0);
-  assert.match(shown(session).text, new RegExp(`^\\(${String(2 * MEGABYTE - 8000)} characters before\\)`));
   const log = new Log();
   const early = new SessionState("ses_1");
   early.apply(log.add("turn.started", { prompt: "Go on", mode: "agent", model: "my/model" }, "turn_1"));
   stream(early, textOf(2 * MEGABYTE), 0);
   early.apply(log.add("model.requested", requested("m"), "turn_1"));
-  assert.equal(shown(early).text, shown(session).text);
+  const reader = new Reader();
+  reader.show(early);
+  assert.equal(reader.text, textOf(2 * MEGABYTE));
 });

@@ -41,7 +41,7 @@ test("a view that was hidden while a text was under way goes on waiting, and tak
 
 test("of what a view kept only what can be read counts", () => {
   for (const state of [undefined, null, "draft", { draft: 1, underWay: "1" }, { underWay: { id: "1" } }])
-    assert.deepEqual(keptFrom(state), { draft: "", underWay: undefined });
+    assert.deepEqual(keptFrom(state), { draft: "", underWay: undefined, recalled: [] });
 });
 
 test("the extension knows what became of the text that was sent last", () => {

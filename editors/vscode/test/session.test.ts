@@ -128,12 +128,12 @@ test("live text grows, is withdrawn by a reset, and gives way to the whole", () 
   session.stream({ ...frame, offset: 0, text: "Hel" });
   session.stream({ ...frame, offset: 3, text: "lo" });
   const answer = session.entry("answer:m");
-  assert.equal(answer?.kind === "answer" && answer.text, "Hello");
+  assert.equal(answer?.kind === "answer" && answer.text.text, "Hello");
   session.apply(log.add("model.reset", { messageId: "m", text: "Hello", reason: "r" }));
-  assert.equal(answer?.kind === "answer" && answer.text, "");
+  assert.equal(answer?.kind === "answer" && answer.text.text, "");
   session.apply(log.add("model.responded", { messageId: "m", text: "Done.", toolCalls: [], finishReason: "stop" }));
   session.stream({ ...frame, offset: 0, text: "late" });
-  assert.equal(answer?.kind === "answer" && answer.text, "Done.");
+  assert.equal(answer?.kind === "answer" && answer.text.text, "Done.");
 });
 
 test("live text that is here before the steps it comes after stands behind them", () => {
@@ -147,7 +147,7 @@ test("live text that is here before the steps it comes after stands behind them"
   session.apply(log.add("model.requested", requested("m"), "turn_1"));
   session.stream({ ...frame, offset: 4, text: "." });
   assert.deepEqual(
-    session.entries.slice(-2).map((entry) => (entry.kind === "answer" ? entry.text : entry.kind)),
+    session.entries.slice(-2).map((entry) => (entry.kind === "answer" ? entry.text.text : entry.kind)),
     ["edit", "Done."],
   );
   session.stream({ ...frame, messageId: "summary", offset: 0, text: "Short." });
@@ -194,9 +194,9 @@ test("events of an unknown type are let be", () => {
 test("only entries that are new or different are handed out again", () => {
   const log = new Log().asking();
   const session = folded(log);
-  session.takeChanged();
+  const watched = session.watch();
   session.apply(log.add("tool.started", { callId: "c1" }, "turn_1"));
-  assert.deepEqual(session.takeChanged(), ["call:c1"]);
+  assert.deepEqual(watched.take(), ["call:c1"]);
 });
 
 test("what a call is about is its path, command or pattern, on one line", () => {

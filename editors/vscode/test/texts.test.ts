@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { parse } from "../src/core/markdown.js";
 import { frameOf } from "../src/core/messages.js";
 import { locate } from "../src/core/paths.js";
 import { Reviews } from "../src/core/review.js";
@@ -117,31 +116,6 @@ test("the view gets what stands around the steps", () => {
     ["Fix it", true, "my/model", true],
   );
   assert.equal(frameOf("failed", undefined, { ...NEXT, model: "m" }, new Reviews()).model, "m");
-});
-
-test("Markdown is divided into blocks, and a fence that is still open is code", () => {
-  assert.deepEqual(parse("# Head\ntext `a` **b**\n- one\n\n```py\nx = 1"), [
-    { kind: "heading", spans: [{ kind: "text", text: "Head" }] },
-    {
-      kind: "paragraph",
-      spans: [
-        { kind: "text", text: "text " },
-        { kind: "code", text: "a" },
-        { kind: "text", text: " " },
-        { kind: "bold", text: "b" },
-      ],
-    },
-    { kind: "item", sign: "•", indent: 0, spans: [{ kind: "text", text: "one" }] },
-    { kind: "code", language: "py", text: "x = 1" },
-  ]);
-  assert.deepEqual(
-    parse("2. two\n   - deep").map((block) => (block.kind === "item" ? [block.sign, block.indent] : block.kind)),
-    [
-      ["2.", 0],
-      ["•", 3],
-    ],
-  );
-  assert.deepEqual(parse("<img src=x>"), [{ kind: "paragraph", spans: [{ kind: "text", text: "<img src=x>" }] }]);
 });
 
 test("numbers and times are said shortly", () => {

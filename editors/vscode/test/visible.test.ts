@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { frameOf, shownEntry } from "../src/core/messages.js";
+import { frameOf } from "../src/core/messages.js";
 import { Reviews } from "../src/core/review.js";
 import { SessionState, aboutOf } from "../src/core/session.js";
 import { visible } from "../src/core/visible.js";
@@ -43,23 +43,6 @@ test("the view gets as much of a long detail as is looked at there", () => {
   assert.equal(shown.length, 401);
   assert.equal(shown[0]?.length, 1001);
   assert.match(shown.at(-1) ?? "", /99601 more lines/);
-});
-
-test("of a text that is still coming the view gets the end, and at last the whole", () => {
-  const text = "line\n".repeat(10_000);
-  const entry = {
-    kind: "answer",
-    key: "answer:m",
-    text,
-    reasoning: "",
-    cut: { text: 0, reasoning: 0 },
-    done: false,
-  } as const;
-  const live = shownEntry(entry);
-  assert.ok(live.kind === "answer");
-  assert.match(live.text, /^\(42000 characters before\)/);
-  assert.ok(live.text.length < 9000);
-  assert.deepEqual(shownEntry({ ...entry, done: true }), { ...entry, done: true });
 });
 
 test("a session of a hundred thousand steps is taken in, and the view gets its end", () => {

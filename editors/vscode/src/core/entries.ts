@@ -1,7 +1,8 @@
 /** What a session shows, in the order it happened. The session view draws exactly these. */
 
+import type { Growing } from "./growing.js";
 import type { Mode, Outcome } from "./words.js";
-import type { Usage } from "../protocol/types.js";
+import type { PlanItem, Usage } from "../protocol/types.js";
 
 export type CallStatus = "asked" | "running" | "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
 
@@ -18,10 +19,8 @@ export interface TaskEntry {
 export interface AnswerEntry {
   readonly kind: "answer";
   readonly key: string;
-  text: string;
-  reasoning: string;
-  /** How many characters before those of each were left out, while it is coming. */
-  cut: { text: number; reasoning: number };
+  readonly text: Growing;
+  readonly reasoning: Growing;
   done: boolean;
 }
 
@@ -66,8 +65,17 @@ export interface EndEntry {
   readonly key: string;
   outcome: Outcome;
   reason: string;
+  /** What shows that it is done, in one line; empty where nothing does. */
+  done: string;
   usage: Usage;
   seconds: number;
 }
 
-export type Entry = TaskEntry | AnswerEntry | CallEntry | EditEntry | NoteEntry | EndEntry;
+/** The plan of a turn, as it is by now. */
+export interface PlanEntry {
+  readonly kind: "plan";
+  readonly key: string;
+  readonly items: readonly PlanItem[];
+}
+
+export type Entry = PlanEntry | TaskEntry | AnswerEntry | CallEntry | EditEntry | NoteEntry | EndEntry;

@@ -1,16 +1,17 @@
 /** What the session view and the extension say to each other. */
 
-import type { Entry } from "./entries.js";
+import type { AnswerEntry, Entry } from "./entries.js";
+import type { Colour } from "./theme.js";
+import type { Had, Piece } from "./growing.js";
+import type { FileRef } from "./links.js";
 import type { Reviews } from "./review.js";
-import { type Away, type OpenItem, type SessionState, canReview, headOf } from "./session.js";
+import { type Away, type OpenItem, type SessionState, type Waiting, canReview, headOf } from "./session.js";
 import type { Outcome } from "./sending.js";
 import { type Next, type ServerState, modeOf } from "./status.js";
 import type { Decision } from "./titles.js";
 import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
 
-const MOST_LIVE = 8_000;
-const MOST_TEXT = 50_000;
 const MOST_LINES = 400;
 const MOST_COLUMNS = 1000;
 
@@ -44,14 +45,56 @@ export interface Frame {
   readonly model: string;
   readonly permissionMode: string;
   readonly usage: Usage;
+  readonly context: SessionState["context"];
+  /** When the running turn began, in milliseconds since 1970. */
+  readonly began: number | undefined;
+  /** What was given meanwhile, and waits. */
+  readonly waiting: readonly Waiting[];
+  /** What of the editor goes along with the next task, in words; empty where nothing does. */
+  readonly along: string;
+  /** Whether Enter sends, or makes a new line. */
+  readonly enterSends: boolean;
+  /** The commands of the server that the view has buttons for, as far as this server has them. */
+  readonly can: readonly Ability[];
   readonly plan: readonly PlanItem[];
   readonly open: readonly OpenView[];
 }
 
+/** What a server may be able to do besides. */
+export const ABILITIES = ["continue", "resend", "restore", "queue"] as const;
+export type Ability = (typeof ABILITIES)[number];
+
+/** Something that a word in the composer may become. */
+export interface Completion {
+  readonly kind: "file" | "folder" | "symbol" | "problems" | "command";
+  readonly label: string;
+  readonly detail: string;
+  /** What is put in its place. */
+  readonly text: string;
+}
+
+/** What the window says beside the session. */
+export interface Around {
+  readonly along: string;
+  readonly enterSends: boolean;
+  readonly can: readonly Ability[];
+}
+
+/** An answer as a page gets it: what it does not have yet. */
+export interface ShownAnswer {
+  readonly kind: "answer";
+  readonly key: string;
+  readonly text: Piece;
+  readonly reasoning: Piece;
+  readonly done: boolean;
+}
+
+export type ShownEntry = Exclude<Entry, AnswerEntry> | ShownAnswer;
+
 /** An entry, and which one of the session it is, from 0. */
 export interface Placed {
   readonly at: number;
-  readonly entry: Entry;
+  readonly entry: ShownEntry;
 }
 
 /** To the view. */
@@ -59,32 +102,78 @@ export type ToView =
   | {
       readonly type: "state";
       readonly frame: Frame;
-      /** New and changed entries, in their order; all that are shown, with `reset`. */
+      /** Entries that are new in the page, and changed ones, in their order; all that are shown, with `reset`. */
       readonly entries: readonly Placed[];
       readonly reset: boolean;
-      /** How many entries there are before those that are shown, and behind them. */
+      /** How many entries there are before those that are shown, behind them, and in all. */
       readonly before: number;
       readonly behind: number;
+      readonly total: number;
     }
   /** What was sent is taken, or it is not, because of a problem. */
   | ({ readonly type: "sent" } & Outcome)
-  | { readonly type: "focus"; readonly what: "composer" | "open" };
+  | { readonly type: "focus"; readonly what: "composer" | "open" }
+  /** Put a text into the composer. */
+  | { readonly type: "draft"; readonly text: string }
+  /** What a word after `@` may become. */
+  | { readonly type: "completed"; readonly id: number; readonly found: readonly Completion[] }
+  /** Which of the names that were asked for there are: `file:PATH`, `symbol:NAME`. */
+  | { readonly type: "resolved"; readonly exist: readonly string[]; readonly not: readonly string[] }
+  /** The colours of code in the editor's theme, as far as they are known. */
+  | { readonly type: "colours"; readonly colours: Readonly<Partial<Record<Colour, string>>> };
 
 /** From the view. */
 export type FromView =
   /** It is there, or there again: then it may still wait for what became of a text. */
   | { readonly type: "ready"; readonly waitsFor?: string }
   | { readonly type: "earlier" | "later" | "latest" | "cancel" }
-  | { readonly type: "send"; readonly id: string; readonly text: string; readonly mode: Mode }
+  | {
+      readonly type: "send";
+      readonly id: string;
+      readonly text: string;
+      readonly mode: Mode;
+      /** Whether it goes to the running turn, or waits for its end. */
+      readonly how: "now" | "after";
+      /** Whether what is open in the editor goes along. */
+      readonly along: boolean;
+      /** The turn whose task this text takes the place of. */
+      readonly instead?: string;
+    }
+  | { readonly type: "complete"; readonly id: number; readonly query: string }
+  /** Name files that were dropped or pasted. */
+  | { readonly type: "name"; readonly uris: readonly string[] }
+  /** Change what waits. */
+  | {
+      readonly type: "queue";
+      readonly action: "edit" | "move" | "remove" | "steer";
+      readonly item: string;
+      readonly to?: number;
+    }
+  /** Go on after the end of a turn, or go back to before its task. */
+  | { readonly type: "continue" | "retry" | "restore"; readonly turn: string }
   | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
   | { readonly type: "answer"; readonly id: string; readonly answer: string }
   | { readonly type: "review"; readonly id: string }
-  | { readonly type: "file"; readonly path: string }
+  | { readonly type: "resolve"; readonly paths: readonly string[]; readonly symbols: readonly string[] }
+  | { readonly type: "file"; readonly ref: FileRef }
+  | { readonly type: "symbol"; readonly name: string }
+  | { readonly type: "take"; readonly what: "copy" | "insert"; readonly text: string }
   | { readonly type: "command"; readonly command: ViewCommand };
 
 /** The commands that the view has buttons for. */
 export type ViewCommand =
-  "retryNow" | "undo" | "reviewChanges" | "chooseModel" | "choosePermissionMode" | "showLog" | "restart";
+  | "newSession"
+  | "sessions"
+  | "redo"
+  | "doctor"
+  | "permissions"
+  | "retryNow"
+  | "undo"
+  | "reviewChanges"
+  | "chooseModel"
+  | "choosePermissionMode"
+  | "showLog"
+  | "restart";
 
 /**
  * What of a session the view shows around its steps.
@@ -92,7 +181,13 @@ export type ViewCommand =
  * @param next the model and the permission mode of the next turn, as far as they are known
  * @param reviews what was decided about single hunks
  */
-export function frameOf(server: ServerState, session: SessionState | undefined, next: Next, reviews: Reviews): Frame {
+export function frameOf(
+  server: ServerState,
+  session: SessionState | undefined,
+  next: Next,
+  reviews: Reviews,
+  around: Around = { along: "", enterSends: true, can: [] },
+): Frame {
   return {
     server,
     title: session?.title ?? "",
@@ -103,7 +198,11 @@ export function frameOf(server: ServerState, session: SessionState | undefined, 
     model: session?.running?.model ?? next.model,
     permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},
-    plan: session?.plan ?? [],
+    context: session?.context,
+    began: session?.runningHere?.began,
+    waiting: session?.waiting ?? [],
+    ...around,
+    plan: session?.running === undefined ? [] : session.plan,
     open: [...(session?.open.values() ?? [])].map((item) => openView(item, reviews)),
   };
 }
@@ -122,21 +221,22 @@ function openView(item: OpenItem, reviews: Reviews): OpenView {
   };
 }
 
-/** An entry as the view gets it: a text that is still coming with its end alone, as it is sent anew with every piece. */
-export function shownEntry(entry: Entry): Entry {
-  if (entry.kind !== "answer") return entry;
-  const most = entry.done ? MOST_TEXT : MOST_LIVE;
-  return {
-    ...entry,
-    text: endOf(entry.text, most, entry.cut.text),
-    reasoning: endOf(entry.reasoning, most, entry.cut.reasoning),
-  };
-}
+/** What a page has of the answers, which grow: it gets of each what it does not have yet. */
+export class Sent {
+  private readonly had = new Map<string, { text: Had; reasoning: Had }>();
 
-function endOf(text: string, most: number, cut: number): string {
-  return text.length <= most && cut === 0
-    ? text
-    : `(${String(cut + Math.max(0, text.length - most))} characters before)\n\n${text.slice(-most)}`;
+  /**
+   * An entry as the page gets it now.
+   *
+   * @param isNew whether the page has nothing of it
+   */
+  entry(entry: Entry, isNew: boolean): ShownEntry {
+    if (entry.kind !== "answer") return entry;
+    const { kind, key, text, reasoning, done } = entry;
+    const had = isNew ? undefined : this.had.get(key);
+    this.had.set(key, { text: text.had, reasoning: reasoning.had });
+    return { kind, key, text: text.since(had?.text), reasoning: reasoning.since(had?.reasoning), done };
+  }
 }
 
 /** As much of a text as is looked at in the view: it is sent there with every change. */

@@ -16,15 +16,18 @@ export interface Outcome {
 export interface Kept {
   readonly draft: string;
   readonly underWay?: UnderWay | undefined;
+  /** Texts that were sent, the latest one last. */
+  readonly recalled: readonly string[];
 }
 
 /** What a view kept, as far as it can be read. */
 export function keptFrom(state: unknown): Kept {
-  const { draft, underWay } = fields(state);
+  const { draft, underWay, recalled } = fields(state);
   const { id, text } = fields(underWay);
   return {
     draft: typeof draft === "string" ? draft : "",
     underWay: typeof id === "string" && typeof text === "string" ? { id, text } : undefined,
+    recalled: Array.isArray(recalled) ? recalled.filter((one) => typeof one === "string") : [],
   };
 }
 

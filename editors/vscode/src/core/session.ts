@@ -2,12 +2,14 @@
 
 import type { CallEntry, Entry } from "./entries.js";
 import { Changes, type Written } from "./changes.js";
+import { Growing } from "./growing.js";
 import { countsOf } from "./hunks.js";
 import { REVIEW } from "./titles.js";
 import { visible } from "./visible.js";
 import { type Mode, oneLine, reasonOf } from "./words.js";
 import type {
   ApprovalRequested,
+  Done,
   EditProposed,
   Event,
   Frame,
@@ -22,8 +24,6 @@ export const OUTPUT_KEPT = 16_000;
 /** Of how many calls so much is kept; of older ones the end is. */
 export const OUTPUTS_KEPT = 500;
 const OLD_OUTPUT_KEPT = 1000;
-/** Characters of an answer that are kept while it is coming. The whole comes with `model.responded`. */
-export const LIVE_KEPT = 16_000;
 
 /** An open item, with the changes it is about. */
 export interface OpenItem extends Open {
@@ -46,6 +46,8 @@ export interface Running {
   readonly model: string;
   parked: boolean;
   steps: number;
+  /** When it began, in milliseconds since 1970. */
+  readonly began: number;
   /** When the next attempt at the provider is made, in milliseconds since 1970; undefined where none is waited for. */
   retryAt?: number;
 }
@@ -56,7 +58,21 @@ export interface Running {
  */
 export type Away = "elsewhere" | "cut off" | "waiting";
 
+/** A text that was given while a turn was running, and waits. */
+export interface Waiting {
+  readonly id: string;
+  readonly kind: "steering" | "task";
+  readonly text: string;
+}
+
 const NOTHING: ReadonlyMap<string, OpenItem> = new Map();
+
+/** Which entries changed, for one who shows them. */
+export interface Changed {
+  /** The keys of those that are new or different since the last time. */
+  readonly take: () => string[];
+  readonly end: () => void;
+}
 
 /** What is known of a session. Feed it with every event in the order of `seq`. */
 export class SessionState {
@@ -69,6 +85,11 @@ export class SessionState {
   private priced = true;
   /** The turns that had to wait for another one. */
   readonly queued = new Set<string>();
+  /** What waits for the model's next request, and the tasks that wait for the running one to end; in their order. */
+  waiting: Waiting[] = [];
+  /** The tokens of the latest request and its answer, and the window they have to fit in; as far as they are known. */
+  context: { readonly tokens: number; readonly window: number } | undefined;
+  private window = 0;
   /** Why it can only be looked at here; undefined where it can be worked with. */
   away: Away | undefined;
   /** What `Allow for this session` was said to. */
@@ -79,7 +100,7 @@ export class SessionState {
   private readonly asked = new Map<string, OpenItem>();
   private readonly places = new Map<string, number>();
   private readonly outputs: CallEntry[] = [];
-  private readonly changed = new Set<string>();
+  private readonly watchers = new Set<Set<string>>();
   private readonly proposals = new Map<string, EditProposed[]>();
   private readonly jobs = new Map<string, string>();
   /** Live text that is here before its request: it does not wait for the log as events do. */
@@ -119,11 +140,24 @@ export class SessionState {
     return this.away === undefined || this.away === "waiting" ? this.asked : NOTHING;
   }
 
-  /** The keys of the entries that are new or different since the last time. */
-  takeChanged(): string[] {
-    const keys = [...this.changed];
-    this.changed.clear();
-    return keys;
+  /** Be told from now on which entries are new or different. */
+  watch(): Changed {
+    const keys = new Set<string>();
+    this.watchers.add(keys);
+    return {
+      take: () => {
+        const taken = [...keys];
+        keys.clear();
+        return taken;
+      },
+      end: () => {
+        this.watchers.delete(keys);
+      },
+    };
+  }
+
+  private mark(entry: Entry): void {
+    for (const keys of this.watchers) keys.add(entry.key);
   }
 
   /** Where among `entries` the one of a key is. */
@@ -151,7 +185,7 @@ export class SessionState {
       const call = this.entry(`call:${frame.callId ?? ""}`);
       if (call?.kind !== "call") return;
       call.output = (call.output + frame.text).slice(-OUTPUT_KEPT);
-      this.changed.add(call.key);
+      this.mark(call);
       return;
     }
     const messageId = frame.messageId ?? "";
@@ -165,11 +199,8 @@ export class SessionState {
     if (answer.done) return;
     this.attempted();
     // Who comes in the middle has less than was sent; the whole comes with `model.responded`.
-    const text = answer[frame.kind] + frame.text;
-    // It is cut only when it is twice as long, so that each character is copied a fixed number of times.
-    answer[frame.kind] = text.length > 2 * LIVE_KEPT ? endOf(text, LIVE_KEPT) : text;
-    answer.cut[frame.kind] += text.length - answer[frame.kind].length;
-    this.changed.add(answer.key);
+    answer[frame.kind].append(frame.text);
+    this.mark(answer);
   }
 
   private take(event: KnownEvent, time: number, turnId: string): void {
@@ -188,18 +219,30 @@ export class SessionState {
         break;
       case "turn.queued":
         this.queued.add(turnId);
-        // Its heading comes where its work begins, below the end of what runs.
-        this.note(event.seq, `Waits for the running turn: ${visible(oneLine(event.data.prompt, 200))}`, "info");
+        this.waiting.push({ id: turnId, kind: "task", text: event.data.prompt });
+        break;
+      case "queue.changed":
+        this.waiting = [
+          ...this.waiting.filter(({ kind }) => kind === "steering"),
+          ...event.data.queue.map(({ turnId, prompt }) => ({ id: turnId, kind: "task" as const, text: prompt })),
+        ];
+        break;
+      case "session.renamed":
+        this.title = oneLine(event.data.title, 80);
         break;
       case "turn.started":
+        this.waiting = this.waiting.filter(({ id }) => id !== turnId);
         this.title ||= oneLine(event.data.prompt, 80);
         this.turns.set(turnId, time);
+        // The plan of the task before is among its steps.
+        this.plan = [];
         this.running = {
           turnId,
           mode: event.data.mode,
           model: event.data.model,
           parked: false,
           steps: 0,
+          began: time,
         };
         this.put({
           kind: "task",
@@ -229,6 +272,9 @@ export class SessionState {
         break;
       case "model.requested":
         if (event.data.purpose === "main") {
+          const taken = event.data.steering ?? [];
+          this.waiting = this.waiting.filter(({ id }) => !taken.includes(id));
+          this.window = event.data.contextWindow ?? this.window;
           this.answer(event.data.messageId);
           for (const frame of this.early.get(event.data.messageId) ?? []) this.stream(frame);
         }
@@ -237,12 +283,14 @@ export class SessionState {
       case "model.responded":
         if ((event.data.purpose ?? "main") === "main") {
           const answer = this.answer(event.data.messageId);
-          answer.text = event.data.text;
-          answer.reasoning = event.data.reasoning ?? "";
-          answer.cut = { text: 0, reasoning: 0 };
+          answer.text.set(event.data.text);
+          answer.reasoning.set(event.data.reasoning ?? "");
           answer.done = true;
-          this.changed.add(answer.key);
+          this.mark(answer);
           if (this.running !== undefined) this.running.steps += 1;
+          const { inputTokens = 0, outputTokens = 0 } = event.data.usage ?? {};
+          if (inputTokens > 0 && this.window > 0)
+            this.context = { tokens: inputTokens + outputTokens, window: this.window };
         }
         // One that was cancelled in its middle costs something, also where nobody can tell how much.
         if (event.data.finishReason === "cancelled" && (event.data.text || event.data.reasoning))
@@ -252,10 +300,9 @@ export class SessionState {
       case "model.reset": {
         this.early.delete(event.data.messageId);
         const answer = this.answer(event.data.messageId);
-        answer.text = "";
-        answer.reasoning = "";
-        answer.cut = { text: 0, reasoning: 0 };
-        this.changed.add(answer.key);
+        answer.text.set("");
+        answer.reasoning.set("");
+        this.mark(answer);
         break;
       }
       case "model.failed":
@@ -288,6 +335,13 @@ export class SessionState {
         this.note(
           event.seq,
           `Commands of this session run without a sandbox. ${visible(event.data.reason)}`,
+          "warning",
+        );
+        break;
+      case "auto.limited":
+        this.note(
+          event.seq,
+          `Commands are asked about as in permission mode auto-edit: ${visible(event.data.reason)}.`,
           "warning",
         );
         break;
@@ -337,6 +391,7 @@ export class SessionState {
           kind: "question",
           turnId,
           title: visible(event.data.question),
+          ...(event.data.detail === undefined ? {} : { detail: visible(event.data.detail) }),
           options: event.data.options ?? [],
           allowFreeForm: event.data.allowFreeForm ?? true,
           proposals: [],
@@ -376,7 +431,10 @@ export class SessionState {
         this.plan = event.data.items;
         break;
       case "steering.received":
-        if (event.data.state !== "removed") this.note(event.seq, `You said: ${event.data.text}`, "info");
+        this.waiting = this.waiting.filter(({ id }) => id !== event.data.pendingId);
+        if (event.data.state === "removed") break;
+        this.waiting.push({ id: event.data.pendingId, kind: "steering", text: event.data.text });
+        this.note(event.seq, `You said: ${event.data.text}`, "info");
         break;
       case "context.compacted":
         this.note(event.seq, "Older messages were replaced by a summary.", "info");
@@ -413,7 +471,7 @@ export class SessionState {
       const entry = this.entry(`edit:${first}`);
       if (entry?.kind !== "edit") return;
       entry.undone = this.changes.isUndone(first);
-      this.changed.add(entry.key);
+      this.mark(entry);
       return;
     }
     this.put({
@@ -441,15 +499,23 @@ export class SessionState {
     if (this.priced) this.usage.cost = cost + (usage.cost ?? 0);
   }
 
-  private finish(turnId: string, data: { outcome: EndEntryOutcome; reason: string; usage: Usage }, time: number): void {
+  private finish(
+    turnId: string,
+    data: { outcome: EndEntryOutcome; reason: string; usage: Usage; done?: Done },
+    time: number,
+  ): void {
+    this.waiting = this.waiting.filter(({ id, kind }) => kind === "task" && id !== turnId);
     if (this.running?.turnId === turnId) this.running = undefined;
     for (const [id, item] of this.asked) if (item.turnId === turnId) this.asked.delete(id);
     const began = this.turns.get(turnId) ?? time;
+    // While it runs the plan is above the steps; then it is one of them.
+    if (this.plan.length > 0) this.put({ kind: "plan", key: `plan:${turnId}`, items: this.plan });
     this.put({
       kind: "end",
       key: `end:${turnId}`,
       outcome: data.outcome,
       reason: data.reason,
+      done: data.done?.line ?? "",
       usage: data.usage,
       seconds: Math.max(0, (time - began) / 1000),
     });
@@ -459,7 +525,7 @@ export class SessionState {
     const key = `answer:${messageId}`;
     const known = this.entry(key);
     if (known?.kind === "answer") return known;
-    const entry: Entry = { kind: "answer", key, text: "", reasoning: "", cut: { text: 0, reasoning: 0 }, done: false };
+    const entry: Entry = { kind: "answer", key, text: new Growing(), reasoning: new Growing(), done: false };
     this.put(entry);
     return entry;
   }
@@ -468,14 +534,14 @@ export class SessionState {
     const call = this.entry(`call:${callId}`);
     if (call?.kind !== "call") return;
     change(call);
-    this.changed.add(call.key);
+    this.mark(call);
   }
 
   private shortenOldest(): void {
     const call = this.outputs.shift();
     if (call === undefined || call.output.length <= OLD_OUTPUT_KEPT) return;
     call.output = `(only the end is kept here; the log has all of it)\n${endOf(call.output, OLD_OUTPUT_KEPT)}`;
-    this.changed.add(call.key);
+    this.mark(call);
   }
 
   private note(seq: number, text: string, level: "info" | "warning" | "error"): void {
@@ -486,7 +552,7 @@ export class SessionState {
     const place = this.places.get(entry.key) ?? this.entries.length;
     this.entries[place] = entry;
     this.places.set(entry.key, place);
-    this.changed.add(entry.key);
+    this.mark(entry);
   }
 }
 

@@ -26,3 +26,8 @@ function spelled(code: number): string {
   if (code < 0x100) return `\\x${hex(2)}`;
   return code < 0x10000 ? `\\u${hex(4)}` : `\\U${hex(8)}`;
 }
+
+/** A text with what turns the writing around spelled out; what a script needs to be read stays. */
+export function turned(text: string): string {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => spelled(sign.charCodeAt(0)));
+}

@@ -19,12 +19,13 @@ export type OpenKind = Open["kind"];
 export type PlanStatus = NonNullable<PlanItem["status"]>;
 
 /** From the narrowest to the widest. */
-export const PERMISSION_MODES: readonly PermissionMode[] = ["read-only", "ask", "auto-edit", "full"];
+export const PERMISSION_MODES: readonly PermissionMode[] = ["read-only", "ask", "auto-edit", "auto", "full"];
 
 export const PERMISSION_MEANINGS: Readonly<Record<PermissionMode, string>> = {
   "read-only": "Only reading; nothing can be changed or run",
   ask: "Asks before every edit and every command",
   "auto-edit": "Edits inside the workspace go through, commands are asked for",
+  auto: "Edits and sandboxed commands without network go through, as they can be undone; ignored files and files over 1 MB cannot",
   full: "Everything goes through without a question",
 };
 
@@ -46,9 +47,9 @@ export function doing({ state, elsewhere, outcome, turns }: SessionSummary): str
 
 const REASONS: Readonly<Record<string, string>> = {
   no_changes: "nothing was changed",
-  checked: "checked: a command succeeded after the last change",
-  check_failed: "the last command after the last change failed",
-  unverified: "unverified: nothing was run after the last change",
+  checked: "checked: a check passed after the last change",
+  check_failed: "a check failed after the last change",
+  unverified: "unverified: no check was run after the last change",
   auth: "the provider does not take the key",
   shutdown: "the server was ended",
   model_unavailable: "the model cannot be used",
@@ -97,6 +98,12 @@ export function lasting(seconds: number): string {
   if (seconds < 60) return `${String(Math.round(seconds))} s`;
   const minutes = Math.floor(seconds / 60);
   return `${String(minutes)} min ${String(Math.round(seconds - minutes * 60))} s`;
+}
+
+/** `0:05`, `12:31`: how long something lasts by now. */
+export function clock(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  return `${String(Math.floor(seconds / 60))}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 /** A rule as a user reads it: what would be allowed from now on. */

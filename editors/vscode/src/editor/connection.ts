@@ -13,6 +13,7 @@ import {
 
 import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
+import { ABILITIES, type Ability } from "../core/messages.js";
 import { Pulse, silence } from "../core/pulse.js";
 import { type Inspect, type Options, configuration, initializationOptions, isMode, isWider } from "../core/settings.js";
 import { withModel } from "../core/choices.js";
@@ -74,6 +75,7 @@ export class Connection {
   /**
    * @param model the model that the user chose for the next tasks
    * @param isAtWork whether the server is at work on any session
+   * @param hidesLenses whether lenses about earlier changes would be in the way in a document
    */
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -83,6 +85,7 @@ export class Connection {
     private readonly started: () => Promise<void>,
     private readonly model: () => string | undefined,
     isAtWork: () => boolean,
+    private readonly hidesLenses: (uri: vscode.Uri) => boolean,
   ) {
     this.pulse = new Pulse(
       CLOCK,
@@ -141,6 +144,12 @@ export class Connection {
     } finally {
       this.pending -= 1;
     }
+  }
+
+  /** What the server can do besides. */
+  get abilities(): Ability[] {
+    const { executeCommandProvider } = this.client?.initializeResult?.capabilities ?? {};
+    return ABILITIES.filter((one) => executeCommandProvider?.commands.includes(`outrider.${one}`));
   }
 
   /** Have the server ask for the settings again, of which it then gets those that may count. */
@@ -222,6 +231,7 @@ export class Connection {
         },
       },
       middleware: {
+        provideCodeLenses: (document, token, next) => (this.hidesLenses(document.uri) ? [] : next(document, token)),
         executeCommand: (command, args, next) => next(command, withModel(command, args, this.model())) as unknown,
         workspace: {
           configuration: (params) =>

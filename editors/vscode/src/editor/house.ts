@@ -5,9 +5,11 @@ import type * as vscode from "vscode";
 import type { SessionBook } from "../core/book.js";
 import type { Reviews } from "../core/review.js";
 import type { Answers } from "./answers.js";
+import type { Completing } from "./completing.js";
 import type { Connection } from "./connection.js";
 import type { Keys } from "./keys.js";
 import type { Proposals } from "./proposals.js";
+import type { References } from "./references.js";
 import type { SessionView } from "./view.js";
 
 export interface House {
@@ -20,6 +22,8 @@ export interface House {
   readonly reviews: Reviews;
   readonly view: SessionView;
   readonly keys: Keys;
+  readonly references: References;
+  readonly completing: Completing;
   /** Show in the view and the status bar how it stands now. */
   readonly update: () => void;
 }

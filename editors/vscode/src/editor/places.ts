@@ -21,6 +21,13 @@ export function uriOf(path: string): vscode.Uri | undefined {
     : vscode.Uri.from({ scheme: "untitled", path: found.name });
 }
 
+/** The path by which the server knows a document; undefined outside of the workspace. */
+export function pathOf(uri: vscode.Uri): string | undefined {
+  return vscode.workspace.getWorkspaceFolder(uri) === undefined
+    ? undefined
+    : vscode.workspace.asRelativePath(uri).replaceAll("\\", "/");
+}
+
 /** The text as the user sees it: the open document, else the file; undefined where there is neither. */
 export async function textOf(uri: vscode.Uri): Promise<string | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());

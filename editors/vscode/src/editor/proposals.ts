@@ -156,6 +156,11 @@ export class Proposals implements vscode.CodeLensProvider {
     await this.diffs.open({ item, change: hunk.change }, { preview: true, selection });
   }
 
+  /** Whether something is proposed for a document: then what is to be decided there has the room of all other lenses. */
+  isIn(uri: vscode.Uri): boolean {
+    return this.at(uri).length > 0;
+  }
+
   /** Whether something was written in the diff of an item that can be no part of the edit. */
   hasStray(item: OpenItem): boolean {
     return this.diffs.hasStray(item);

@@ -8,11 +8,30 @@ import type { SessionState } from "../core/session.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
 import { chosenModel } from "./models.js";
+import { pathOf } from "./places.js";
+
+/** Files whose problems go along with a task. */
+const MOST_FILES = 50;
 
 interface Task {
   readonly prompt: string;
   readonly mode: Mode;
   readonly context?: Context;
+}
+
+/** Name files and folders in the task that is being written: those that a menu was opened on, else what is open. */
+async function addToTask(house: House, uri: unknown, all: unknown): Promise<void> {
+  const many = Array.isArray(all) ? (all as unknown[]) : [];
+  const chosen = (many.length > 0 ? many : [uri]).filter((one): one is vscode.Uri => one instanceof vscode.Uri);
+  const open = vscode.window.activeTextEditor?.document.uri;
+  const uris = chosen.length > 0 ? chosen : open === undefined ? [] : [open];
+  const paths = uris.flatMap((one) => pathOf(one) ?? []);
+  if (paths.length === 0) {
+    void vscode.window.showInformationMessage("Outrider: only files of the workspace can be named.");
+    return;
+  }
+  house.view.draft(paths.map((path) => `@${path} `).join(""));
+  await house.view.show("composer");
 }
 
 /** Give a task to the session that is looked at, or to a new one, and show it. */
@@ -45,6 +64,90 @@ export async function run(house: House, task: Task): Promise<void> {
     book.select(sessionId);
   }
   await view.show();
+}
+
+/** Give a task in the place of an earlier one: what came after that is taken back, files too. */
+export async function resend(house: House, turnId: string, task: Task): Promise<void> {
+  const sessionId = house.book.current?.sessionId;
+  if (sessionId === undefined) return;
+  const model = chosenModel(house);
+  await house.connection.execute("outrider.resend", {
+    sessionId,
+    turnId,
+    prompt: task.prompt,
+    mode: task.mode,
+    files: true,
+    ...withContext(task.context),
+    ...(model === undefined ? {} : { model }),
+  });
+}
+
+/** Go on where a turn stopped. */
+export async function goOn(house: House): Promise<void> {
+  const sessionId = house.book.current?.sessionId;
+  if (sessionId !== undefined) await house.connection.execute("outrider.continue", { sessionId });
+}
+
+/** Give the task of a turn that failed once more. */
+export async function again(house: House, turnId: string): Promise<void> {
+  await house.connection.execute("outrider.retry", { turnId });
+}
+
+/** Go back to before a task, with the files, and have the task written anew. */
+export async function restore(house: House, turnId: string): Promise<string | undefined> {
+  const sessionId = house.book.current?.sessionId;
+  if (sessionId === undefined) return undefined;
+  const yes = "Restore";
+  const said = "Go back to before this task? What Outrider changed since is undone; what you changed stays.";
+  if ((await vscode.window.showWarningMessage(said, { modal: true }, yes)) !== yes) return undefined;
+  const { prompt } = await house.connection.execute("outrider.restore", {
+    sessionId,
+    turnId,
+    files: true,
+    conversation: true,
+  });
+  return prompt;
+}
+
+/** Change what waits for the running turn, or for its next request. */
+export async function changeWaiting(
+  house: House,
+  action: "edit" | "move" | "remove" | "steer",
+  id: string,
+  to: number | undefined,
+): Promise<void> {
+  const session = house.book.current;
+  const waiting = session?.waiting.find((one) => one.id === id);
+  if (session === undefined || waiting === undefined) return;
+  const { sessionId } = session;
+  if (waiting.kind === "steering" && action === "remove")
+    await house.connection.execute("outrider.steer", { sessionId, remove: id });
+  else await house.connection.execute("outrider.queue", { sessionId, id, action, ...(to === undefined ? {} : { to }) });
+}
+
+/** What of the editor goes along with a task, in words. */
+export function alongText(): string {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || !isKnown(editor.document)) return "";
+  const name = vscode.workspace.asRelativePath(editor.document.uri).split("/").at(-1) ?? "";
+  const { selection } = editor;
+  if (selection.isEmpty) return name;
+  const [first, last] = [selection.start.line + 1, selection.end.line + 1];
+  return first === last ? `${name}:${String(first)}` : `${name}:${String(first)}-${String(last)}`;
+}
+
+/** What goes along with a task of the view: what is open, and the problems where the task names them. */
+export async function alongContext(house: House, prompt: string, isAlong: boolean): Promise<Context | undefined> {
+  const open = isAlong ? documentContext() : undefined;
+  if (!/(^|\s)@problems(\s|$)/.test(prompt)) return open;
+  const all = vscode.languages.getDiagnostics().filter(([uri, items]) => uri.scheme === "file" && items.length > 0);
+  const diagnostics = await Promise.all(
+    all.slice(0, MOST_FILES).map(async ([uri, items]) => ({
+      uri: uri.toString(),
+      items: await house.connection.diagnostics(items),
+    })),
+  );
+  return { ...open, ...(diagnostics.length === 0 ? {} : { diagnostics }) };
 }
 
 /** Say something to the running turn of a session. */
@@ -83,6 +186,7 @@ export function taskCommands(house: House): CommandTable {
     runOnSelection: () => ask("Outrider: a task for the selection", "agent", selectionContext()),
     explore: () => ask("Outrider: a question (nothing is changed)", "explore", documentContext()),
     plan: () => ask("Outrider: a plan for… (nothing is changed)", "plan", documentContext()),
+    startPlan: () => startPlan(house),
     explain: async () => {
       const editor = vscode.window.activeTextEditor;
       if (editor === undefined) {
@@ -104,6 +208,7 @@ export function taskCommands(house: House): CommandTable {
         await given(house, { title }, (text) => steer(house, session, text));
       }
     },
+    addToTask: (uri, all) => addToTask(house, uri, all),
     cancel: () => cancel(house),
     retryNow: () => retryNow(house),
     newSession: async () => {
@@ -113,6 +218,32 @@ export function taskCommands(house: House): CommandTable {
       await house.view.show("composer");
     },
   };
+}
+
+/** Carry out the plan that is open, or one that is chosen. */
+async function startPlan(house: House): Promise<void> {
+  const uri = await planToStart();
+  if (uri === undefined) return;
+  const model = chosenModel(house);
+  const given = { uri: uri.toString(), ...(model === undefined ? {} : { model }) };
+  const { sessionId } = await house.connection.execute("outrider.plan", given);
+  house.book.select(sessionId);
+  await house.view.show();
+}
+
+async function planToStart(): Promise<vscode.Uri | undefined> {
+  const open = vscode.window.activeTextEditor?.document.uri;
+  if (open?.path.includes("/.outrider/plans/") === true && open.path.endsWith(".md")) return open;
+  const found = await vscode.workspace.findFiles(".outrider/plans/*.md", null);
+  if (found.length === 0) {
+    void vscode.window.showInformationMessage(
+      "Outrider: there is no plan yet. “Outrider: Plan… (Read-Only)” makes one.",
+    );
+    return undefined;
+  }
+  const items = found.map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
+  const chosen = await vscode.window.showQuickPick(items, { title: "Outrider: start a plan" });
+  return chosen?.uri;
 }
 
 /** Have a text written and sent; where it is refused it can be sent once more, and nobody has to write it again. */

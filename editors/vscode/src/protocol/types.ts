@@ -15,6 +15,7 @@ export interface AnswerParams {
   note?: string;
   review?: ReviewedHunk[];
   scope?: "workspace" | "everywhere";
+  together?: boolean;
 }
 
 /** The item that is answered now. */
@@ -30,12 +31,14 @@ export interface ApprovalRequested {
   detail: string;
   digest: string;
   grant?: string;
+  group?: string;
   id: string;
   options: string[];
   reviewed?: boolean;
   secrets?: Secret[];
   summary?: string;
   title: string;
+  trial?: Verdict;
 }
 
 /** An effect was allowed or rejected. A rule that forbids comes without a request. */
@@ -69,6 +72,12 @@ export interface AskReply {
   note?: string;
   review?: ReviewedHunk[];
   scope?: "workspace" | "everywhere";
+}
+
+/** Permission mode `auto` allows only what `auto-edit` does here: no copy of the files can be kept, so commands ask.  Once in a session, before the first command that asks for that reason. */
+export interface AutoLimited {
+  reason: string;
+  secrets?: Secret[];
 }
 
 /** A budget of the turn is spent. */
@@ -140,12 +149,61 @@ export interface Check {
   status: "ok" | "warn" | "fail";
 }
 
+/** A check as a tool call. */
+export interface CheckCall {
+  command: string;
+  id: string;
+}
+
+/** What a failed check says is wrong at a line. The words are the check's own. */
+export interface CheckFailure {
+  column?: number;
+  line: number;
+  message: string;
+  path: string;
+  severity?: "error" | "warning";
+}
+
+/** A check that was run in a turn, as it went the last time. */
+export interface CheckRun {
+  command: string;
+  exitCode?: number;
+  kind: "test" | "types" | "lint" | "build" | "other";
+  ok: boolean;
+  seconds: number;
+  stale?: boolean;
+}
+
 /** A tool that the client runs: its calls go there as `outrider/tool`. */
 export interface ClientTool {
   description: string;
   effect: "read" | "edit" | "execute" | "ask";
   inputSchema: Record<string, unknown>;
   name: string;
+}
+
+/** An argument that a command names. */
+export interface CommandArgument {
+  description: string;
+  name: string;
+  required: boolean;
+}
+
+/** A command line whose output a custom command wants in its text. It runs, by the permissions of all commands, when the turn begins. */
+export interface CommandOutput {
+  at: number;
+  command: string;
+}
+
+/** Custom commands of the user and of trusted workspaces, prompts of MCP servers, and skills. A task calls one as `/name arguments`. */
+export interface CommandsParams {
+
+}
+
+/** What there is, by name. */
+export interface CommandsResult {
+  commands: CustomCommandInfo[];
+  withheld?: number;
 }
 
 /** What was left because others changed the same place since. */
@@ -197,6 +255,42 @@ export interface ContextTrimmed {
   secrets?: Secret[];
 }
 
+/** A new turn goes on where the latest one of the session stopped, with new limits.  That one spent its budget, failed, was refused or was cancelled; else it fails with `nothing_to_continue`. The task is not repeated. */
+export interface ContinueParams {
+  limits?: LimitsPatch;
+  model?: string;
+  sessionId: string;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
+}
+
+/** The session went back to before a message: the model forgets some turns. Their events stay, and so do their changes. */
+export interface ConversationRestored {
+  messages: string[];
+  plan: PlanItem[];
+  secrets?: Secret[];
+  turns: string[];
+}
+
+/** A command that a task can call. */
+export interface CustomCommandInfo {
+  arguments?: CommandArgument[];
+  description: string;
+  hint?: string;
+  name: string;
+  path?: string;
+  source: string;
+}
+
+/** Removes the session's events, the texts and messages that no other session needs, and its recording, for good.  Their bytes are overwritten. What it changed in files stays. Fails with `turn_running` or `session_in_use` while a turn runs; a turn that waits for an answer is cancelled first. */
+export interface DeleteParams {
+  sessionId: string;
+}
+
+/** The session that is gone. */
+export interface DeleteResult {
+  sessionId: string;
+}
+
 /** Diagnostics of one document. */
 export interface Diagnostics {
   items: Record<string, unknown>[];
@@ -221,6 +315,22 @@ export interface DoctorParams {
 /** What was looked at. */
 export interface DoctorResult {
   checks: Check[];
+}
+
+/** What shows that a turn did what it was to do. Words of the model count for nothing here. */
+export interface Done {
+  changed?: string[];
+  checks?: CheckRun[];
+  diagnostics?: DoneDiagnostics;
+  line: string;
+  openItems?: string[];
+  state: "no_changes" | "unverified" | "checked" | "check_failed";
+}
+
+/** What the edits of a turn did to the errors that language servers find. */
+export interface DoneDiagnostics {
+  fixed: number;
+  introduced: number;
 }
 
 /** A change is in place, verified by its text. */
@@ -364,6 +474,8 @@ export interface EventsResult {
 /** The mode of its turn is `explore`. */
 export interface ExploreParams {
   context?: Context;
+  continue?: boolean;
+  fork?: ForkFrom;
   limits?: LimitsPatch;
   model?: string;
   prompt: string;
@@ -401,6 +513,21 @@ export interface FolderTrust {
   trust: "trusted" | "read-only" | "unknown";
 }
 
+/** Where a session branches off. */
+export interface ForkFrom {
+  files?: boolean;
+  sessionId: string;
+  turnId?: string;
+}
+
+/** The new session. Its log has the events of the other one up to that turn, then `session.forked`. */
+export interface ForkResult {
+  fromSessionId: string;
+  sessionId: string;
+  turnId: string;
+  undo?: UndoResult;
+}
+
 /** Text as it arrives.  Frames are not logged. Those of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in the log. */
 export interface Frame {
   callId?: string;
@@ -418,11 +545,88 @@ export interface GoingFolder {
   path: string;
 }
 
+/** A hook that runs. */
+export interface HookCall {
+  command: string;
+  hook: string;
+  id: string;
+  refuses?: boolean;
+}
+
+/** They came to their end. */
+export interface HookFinished {
+  arguments?: string;
+  asks?: string;
+  callId?: string;
+  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd";
+  refused?: string;
+  secrets?: Secret[];
+  told?: string;
+}
+
+/** A command that runs at a point of a session. It gets JSON on its standard input, and may answer with a line of JSON.  `{"decision": "refuse" | "ask", "reason", "arguments", "text"}`: refuse the call or the task, have you asked about it, change its arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything. */
+export interface HookSettings {
+  command: string;
+  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd";
+  onFailure?: "ignore" | "refuse";
+  tools?: string[];
+}
+
+/** Hooks run, as commands. */
+export interface HookStarted {
+  callId?: string;
+  calls: HookCall[];
+  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd";
+  secrets?: Secret[];
+}
+
+/** Takes an exported session into this workspace, under a new id, to read it and to go on with it.  Nothing that it says counts as permission, its changes cannot be undone here, and its turns have ended. */
+export interface ImportParams {
+  export: Export;
+}
+
+/** The new session. */
+export interface ImportResult {
+  sessionId: string;
+  title: string;
+  turns: number;
+}
+
+/** A value that an MCP server wants of the user. */
+export interface InputField {
+  description?: string;
+  kind: "text" | "integer" | "number" | "boolean" | "choice" | "choices";
+  name: string;
+  options?: string[];
+  required: boolean;
+  title: string;
+  titles?: string[];
+}
+
+/** An MCP server wants something of the user in the middle of a call. Questions follow. */
+export interface InputWanted {
+  callId: string;
+  keys: string[];
+  questions: string[];
+  secrets?: Secret[];
+  server: string;
+  state?: string;
+}
+
 /** A folder that the model reached has instructions of its own. */
 export interface InstructionsFound {
   path: string;
   secrets?: Secret[];
   told: string;
+}
+
+/** The custom command that a task calls by its first word, and what it says. */
+export interface Invoked {
+  name: string;
+  outputs?: CommandOutput[];
+  path?: string;
+  source: string;
+  text: string;
 }
 
 /** No process of a job is left. Between turns it belongs to none. */
@@ -433,7 +637,7 @@ export interface JobFinished {
   seconds?: number;
   secrets?: Secret[];
   signal?: number;
-  status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted";
+  status: "exited" | "killed_timeout" | "killed_idle" | "killed_full" | "lost" | "killed" | "cancelled" | "closed" | "interrupted";
   told?: string;
 }
 
@@ -447,7 +651,7 @@ export interface JobInfo {
   seconds: number;
   sessionId: string;
   signal?: number;
-  status: "exited" | "killed_timeout" | "killed_idle" | "lost" | "killed" | "cancelled" | "closed" | "interrupted" | "running";
+  status: "exited" | "killed_timeout" | "killed_idle" | "killed_full" | "lost" | "killed" | "cancelled" | "closed" | "interrupted" | "running";
   turnId: string;
 }
 
@@ -481,10 +685,29 @@ export interface KeyringEntry {
   username: string;
 }
 
+/** A language server that you add, or what you change about a known one. */
+export interface LanguageServerSettings {
+  command?: string[];
+  enabled?: boolean;
+  languages?: string[];
+  rootMarkers?: string[];
+  settings?: Record<string, unknown>;
+}
+
 /** How fast an answer came. */
 export interface Latency {
   firstTokenMs: number;
   tokensPerSecond?: number;
+}
+
+/** Ends what `outrider.resume` of a session in another process began; that one runs on. */
+export interface LeaveParams {
+  sessionId: string;
+}
+
+/** The session that is no longer watched. */
+export interface LeaveResult {
+  sessionId: string;
 }
 
 /** A file that was changed and is not in the patch. */
@@ -718,18 +941,21 @@ export interface Open {
   callId?: string;
   detail?: string;
   documentUri?: string;
+  fields?: InputField[];
+  group?: string;
   id: string;
   kind: "approval" | "question" | "tool";
   options?: string[];
   summary?: string;
   title: string;
   turnId: string;
+  url?: string;
 }
 
-/** The documents are in `.outrider/` of the first workspace folder, which git ignores.  They are the task document, an open item in full (an edit is reviewed in it), or one to write an answer in. */
+/** The documents are in `.outrider/` of the first workspace folder, which git ignores.  They are the task document, an open item in full (an edit is reviewed in it), one to write an answer in, the changes of a turn, of which some can be left out, or the one in which a model is set up. */
 export interface OpenParams {
   id?: string;
-  what?: "task" | "review" | "answer";
+  what?: "task" | "review" | "answer" | "changes" | "setup";
 }
 
 /** The document. */
@@ -763,10 +989,31 @@ export interface PlanItem {
   text: string;
 }
 
+/** Its steps stand under `## Steps`, its checks under `## Checks`. What is open in an editor counts, saved or not.  The steps become the plan of the turn, the checks its `acceptance`. It runs in the session that planned it, if that is open here and idle, else in a new one. A document that is missing or says no step fails with `invalid`. */
+export interface PlanParams {
+  acceptance?: string[];
+  limits?: LimitsPatch;
+  model?: string;
+  sessionId?: string;
+  thinking?: "off" | "low" | "medium" | "high" | "max" | number;
+  uri: string;
+}
+
 /** The plan is now this. */
 export interface PlanUpdated {
   items: PlanItem[];
   secrets?: Secret[];
+}
+
+/** A planning turn wrote its document. The user may have changed it since; `outrider.plan` starts what it says then. */
+export interface PlanWritten {
+  brief: string[];
+  checks: string[];
+  files: string[];
+  goal: string;
+  path: string;
+  secrets?: Secret[];
+  steps: string[];
 }
 
 /** A place in a document, from 0, in the negotiated encoding. */
@@ -780,6 +1027,16 @@ export interface Price {
   cached?: number;
   input: number;
   output: number;
+}
+
+/** A problem that a language server finds in a file. */
+export interface Problem {
+  code?: string;
+  line: number;
+  message: string;
+  path: string;
+  severity: "error" | "warning" | "information" | "hint";
+  source?: string;
 }
 
 /** A message of a request, as the model gets it. */
@@ -854,16 +1111,49 @@ export interface QuestionAnswered {
 export interface QuestionAsked {
   allowFreeForm?: boolean;
   callId?: string;
+  detail?: string;
+  fields?: InputField[];
   id: string;
   options?: string[];
   question: string;
   secrets?: Secret[];
+  url?: string;
 }
 
-/** A turn that waits for the running one. */
+/** Tasks that wait got another order or other texts. */
+export interface QueueChanged {
+  queue: QueuedRun[];
+  secrets?: Secret[];
+}
+
+/** Changes what waits: a task behind the running turn, or a text that the model has not got yet.  What has begun meanwhile, or is unknown, fails with `unknown_id`. */
+export interface QueueParams {
+  action: "edit" | "move" | "remove" | "steer";
+  id: string;
+  sessionId: string;
+  text?: string;
+  to?: number;
+}
+
+/** What waits now. */
+export interface QueueResult {
+  queue: QueuedRun[];
+  sessionId: string;
+  steering: PendingSteering[];
+}
+
+/** A task that waits for the running turn. */
 export interface QueuedRun {
   prompt: string;
   turnId: string;
+}
+
+/** A command that ran, as evidence. */
+export interface Ran {
+  command: string;
+  exitCode?: number;
+  failures?: CheckFailure[];
+  kind: "test" | "types" | "lint" | "build" | "other";
 }
 
 /** A stretch of a document. */
@@ -876,6 +1166,18 @@ export interface Range {
 export interface ReadText {
   hash: string;
   path: string;
+}
+
+/** The name stays, whatever a model would call the session. */
+export interface RenameParams {
+  sessionId: string;
+  title: string;
+}
+
+/** The session's name now. */
+export interface RenameResult {
+  sessionId: string;
+  title: string;
 }
 
 /** A file that has a new path. */
@@ -892,18 +1194,48 @@ export interface RepositoryMapSettings {
   tokens?: number;
 }
 
-/** An interrupted turn continues, and open items are asked again.  The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`. */
+/** Restores a session to before a message, as `outrider.restore` does, and sends another one in its place.  Context, mode, limits and checks are those of the message that is replaced, unless they are given. */
+export interface ResendParams {
+  context?: Context;
+  files?: boolean;
+  mode?: "agent" | "plan" | "explore";
+  model?: string;
+  prompt: string;
+  sessionId: string;
+  turnId: string;
+}
+
+/** Takes a session back to before a message, by default the files and the conversation.  Fails with `turn_running` while a turn runs. The log keeps everything: `outrider.redo` brings the files back, and a fork that ends with one of the turns brings the conversation back. */
+export interface RestoreParams {
+  conversation?: boolean;
+  files?: boolean;
+  sessionId: string;
+  turnId: string;
+}
+
+/** What was restored. */
+export interface RestoreResult {
+  prompt: string;
+  sessionId: string;
+  turnId: string;
+  turns: string[];
+  undo?: UndoResult;
+}
+
+/** An interrupted turn continues, and open items are asked again.  The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`.  A session that another process runs is joined: its events come here too, its open items are asked here as well, and the first answer counts. That ends with `outrider.leave`, or when the other process releases the session. */
 export interface ResumeParams {
   sessionId: string;
 }
 
-/** Ends the wait before the next attempt at a model. Fails with `not_waiting` or `no_running_turn`. */
+/** A turn that waits for its next attempt at a model makes it at once; else it fails with `not_waiting`.  A turn that failed, was refused or was cancelled is tried again, by a new turn that begins where it stopped: its task, its steps and their results are in the conversation. Possible for the latest turn of its session. */
 export interface RetryParams {
+  model?: string;
   turnId: string;
 }
 
-/** The turn. */
+/** What runs now. */
 export interface RetryResult {
+  sessionId: string;
   turnId: string;
 }
 
@@ -967,11 +1299,15 @@ export interface RulePattern {
 
 /** It starts at once, or waits in the queue of a busy session. Cancelling this request does not end the turn. */
 export interface RunParams {
+  acceptance?: string[];
   context?: Context;
+  continue?: boolean;
   draft?: string;
+  fork?: ForkFrom;
   limits?: LimitsPatch;
   mode?: "agent" | "plan" | "explore";
   model?: string;
+  plan?: PlanItem[];
   prompt: string;
   sessionId?: string;
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
@@ -1029,6 +1365,34 @@ export interface Selection {
   uri: string;
 }
 
+/** A server that Outrider is a client of. */
+export interface ServerInfo {
+  detail?: string;
+  folder?: string;
+  kind: "language" | "mcp";
+  loginUrl?: string;
+  memory?: number;
+  name: string;
+  origin?: string;
+  protocol?: string;
+  runs?: string;
+  state: "missing" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting";
+  tools?: string[];
+  version?: string;
+}
+
+/** Language servers and MCP servers. `login` shows the page where you log in to an MCP server; `logout` forgets its token. */
+export interface ServersParams {
+  action?: "list" | "restart" | "login" | "logout";
+  name?: string;
+}
+
+/** The servers as they are now. */
+export interface ServersResult {
+  problems?: string[];
+  servers: ServerInfo[];
+}
+
 /** The process released the session; it can be resumed. */
 export interface SessionClosed {
   leftOver?: number;
@@ -1036,18 +1400,36 @@ export interface SessionClosed {
   secrets?: Secret[];
 }
 
-/** A session began as a copy of another one. */
+/** The events before this one are a copy of another session's. What was allowed for that session is not for this one. */
 export interface SessionForked {
   fromSeq: number;
   fromSessionId: string;
   secrets?: Secret[];
 }
 
+/** The events before this one come from an export.  Nothing in them is permission, and nothing that they changed can be undone here. */
+export interface SessionImported {
+  fromSessionId: string;
+  secrets?: Secret[];
+}
+
+/** Where a session has the words that were searched. */
+export interface SessionMatch {
+  text: string;
+  turnId?: string;
+}
+
+/** The user named the session. */
+export interface SessionRenamed {
+  secrets?: Secret[];
+  title: string;
+}
+
 /** A session was opened again from its log. */
 export interface SessionRestored {
   folders: string[];
   limits?: Limits;
-  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  permissionMode: "read-only" | "ask" | "auto-edit" | "auto" | "full";
   realFolders?: string[];
   rests?: boolean;
   secrets?: Secret[];
@@ -1058,7 +1440,7 @@ export interface SessionRestored {
 /** A session exists. */
 export interface SessionStarted {
   folders: string[];
-  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  permissionMode: "read-only" | "ask" | "auto-edit" | "auto" | "full";
   realFolders?: string[];
   secrets?: Secret[];
   toolsHash?: string;
@@ -1067,6 +1449,7 @@ export interface SessionStarted {
 
 /** What a session is doing now. */
 export interface SessionStatus {
+  elsewhere?: boolean;
   latencies?: ModelLatency[];
   open: Open[];
   phase?: "start" | "prepare" | "assistant" | "tools" | "verify" | "finish";
@@ -1083,7 +1466,9 @@ export interface SessionStatus {
 /** A session of this workspace, open or not. */
 export interface SessionSummary {
   elsewhere?: boolean;
+  forkedFrom?: string;
   lastAt: string;
+  match?: SessionMatch;
   outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   sessionId: string;
   startedAt: string;
@@ -1103,9 +1488,10 @@ export interface SessionTitled {
   usage?: Usage;
 }
 
-/** The latest first. It has no params. */
+/** The latest first. */
 export interface SessionsParams {
-
+  limit?: number;
+  query?: string;
 }
 
 /** The sessions of this workspace, the latest first. */
@@ -1115,34 +1501,95 @@ export interface SessionsResult {
 
 /** Everything that can be set. */
 export interface Settings {
+  autonomy?: "cautious" | "balanced" | "decisive";
   codeLens?: boolean;
   commandEnvironment?: string[];
   events?: boolean;
   fallbackModels?: string[];
+  hooks?: HookSettings[];
+  languageServers?: Record<string, LanguageServerSettings>;
   limits?: Limits;
+  mcpServers?: Record<string, Record<string, unknown>>;
+  memory?: boolean;
   model?: string;
   modelTitles?: boolean;
   models?: Record<string, ModelSettings>;
-  permissionMode?: "read-only" | "ask" | "auto-edit" | "full";
+  permissionMode?: "read-only" | "ask" | "auto-edit" | "auto" | "full";
   providers?: Record<string, ProviderSettings>;
   recording?: boolean;
+  reminders?: boolean;
   repositoryMap?: RepositoryMapSettings;
   retry?: RetrySettings;
   routing?: Routing;
   sandbox?: SandboxSettings;
+  skills?: boolean;
   stateDir?: string;
   store?: StoreSettings;
   testing?: TestingSettings;
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
   tiers?: Tiers;
   tools?: ClientTool[];
+  trialDiagnostics?: "off" | "errors" | "all";
   trusted?: boolean;
+  verify?: string[];
+  web?: WebSettings;
 }
 
 /** The mode became narrower during the turn, and counts at once. */
 export interface SettingsChanged {
-  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  permissionMode: "read-only" | "ask" | "auto-edit" | "auto" | "full";
   secrets?: Secret[];
+}
+
+/** A model that a provider offers. */
+export interface SetupModel {
+  contextWindow?: number;
+  name: string;
+  price?: Price;
+  tools?: boolean;
+}
+
+/** Leads from nothing to a model that answers: `list` providers, see the `models` of one, `try` one, `save` it.  Nothing is written before `save`, which changes the user's `settings.toml` and counts from the next turn on. Only `models` and `try` ask the provider; `try` costs one small request. */
+export interface SetupParams {
+  action?: "list" | "models" | "try" | "save";
+  apiKeyEnv?: string;
+  baseUrl?: string;
+  keep?: "keyring" | "file" | "env" | "client";
+  key?: string;
+  kind?: "openai-chat" | "openai-responses" | "anthropic" | "ollama" | "gemini";
+  model?: string;
+  provider?: string;
+}
+
+/** A provider that can be set up. */
+export interface SetupProvider {
+  apiKeyEnv?: string;
+  baseUrl: string;
+  configured?: boolean;
+  found?: string;
+  kind: "openai-chat" | "openai-responses" | "anthropic" | "ollama" | "gemini";
+  name: string;
+  needsKey: boolean;
+  title: string;
+}
+
+/** What the step gave. */
+export interface SetupResult {
+  file?: string;
+  keeps?: ("keyring" | "file" | "env" | "client")[];
+  model?: string;
+  models?: SetupModel[];
+  problem?: string;
+  providers?: SetupProvider[];
+  trial?: SetupTrial;
+  written?: string;
+}
+
+/** What came of one real request. */
+export interface SetupTrial {
+  detail: string;
+  ok: boolean;
+  seconds: number;
 }
 
 /** Without params of all that are open in this process. */
@@ -1168,7 +1615,7 @@ export interface SteerResult {
   pendingId: string;
 }
 
-/** A text for the running turn: queued, or withdrawn before the model had it. */
+/** A text for the running turn: queued, or withdrawn before the model had it. The same id again replaces its text. */
 export interface SteeringReceived {
   pendingId: string;
   secrets?: Secret[];
@@ -1233,9 +1680,11 @@ export interface ToolFinished {
   images?: WireImage[];
   masked?: number;
   name: string;
+  ran?: Ran;
   read?: ReadText[];
   secrets?: Secret[];
   status: "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
+  verdict?: Verdict;
 }
 
 /** One tool as the model sees it. */
@@ -1321,6 +1770,7 @@ export interface TrustResult {
 
 /** The turn is over; exactly one for each turn. */
 export interface TurnFinished {
+  done?: Done;
   outcome: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused";
   reason: string;
   secrets?: Secret[];
@@ -1344,10 +1794,14 @@ export interface TurnPhase {
 
 /** A task waits for the running turn. */
 export interface TurnQueued {
+  checks?: string[];
   context?: Context;
+  continues?: string;
+  invoked?: Invoked;
   limits?: Record<string, unknown>;
   mode: "agent" | "plan" | "explore";
   model: string;
+  plan?: PlanItem[];
   prompt: string;
   secrets?: Secret[];
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
@@ -1361,16 +1815,21 @@ export interface TurnResumed {
 
 /** What a turn goes by besides its own values. */
 export interface TurnSettings {
+  autonomy?: "cautious" | "balanced" | "decisive";
   limits: Limits;
-  permissionMode: "read-only" | "ask" | "auto-edit" | "full";
+  permissionMode: "read-only" | "ask" | "auto-edit" | "auto" | "full";
 }
 
 /** A turn began. */
 export interface TurnStarted {
+  checks?: string[];
   context?: Context;
+  continues?: string;
+  invoked?: Invoked;
   limits?: Record<string, unknown>;
   mode: "agent" | "plan" | "explore";
   model: string;
+  plan?: PlanItem[];
   prompt: string;
   secrets?: Secret[];
   settings?: TurnSettings;
@@ -1397,6 +1856,7 @@ export interface UndoFinished {
 /** Works hunk by hunk in the current text, and keeps what others wrote since.  Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it. */
 export interface UndoParams {
   id?: string;
+  ids?: string[];
   latest?: boolean;
   scope?: "hunk" | "step" | "turn" | "session";
   sessionId?: string;
@@ -1435,6 +1895,37 @@ export interface Usage {
   reasoningTokens?: number;
 }
 
+/** What an edit does to the problems of the files it changes and of those that refer to them. */
+export interface Verdict {
+  fixed?: Problem[];
+  fixedCount?: number;
+  introduced?: Problem[];
+  introducedCount?: number;
+}
+
+/** Language servers came to a verdict on edits after their results were given, or looked again at problems that are left. */
+export interface VerdictFound {
+  secrets?: Secret[];
+  told?: string;
+  verdict: Verdict;
+}
+
+/** They came to their end. */
+export interface VerifyFinished {
+  attempt: number;
+  failed: string[];
+  secrets?: Secret[];
+  told?: string;
+}
+
+/** The model stopped after a change, and the checks of the task are run. */
+export interface VerifyStarted {
+  attempt: number;
+  calls: CheckCall[];
+  ignored?: string[];
+  secrets?: Secret[];
+}
+
 /** `$/cancelRequest` ends the wait, not the turn. A `workDoneToken` shows the turn's progress. */
 export interface WaitParams {
   timeout?: number;
@@ -1443,12 +1934,18 @@ export interface WaitParams {
 
 /** How it stands: no `outcome` means that the turn is still running. */
 export interface WaitResult {
+  done?: Done;
   open?: Open[];
   outcome?: "completed" | "cancelled" | "budget_exhausted" | "failed" | "refused" | "needs_input";
   reason?: string;
   summary?: string;
   turnId: string;
   usage?: Usage;
+}
+
+/** What the tool `fetch_url` may read. */
+export interface WebSettings {
+  hosts?: string[];
 }
 
 /** One changed stretch of a text, in whole lines. */
@@ -1538,21 +2035,34 @@ export interface Commands {
   "outrider.answer": { params: AnswerParams; result: AnswerResult };
   "outrider.cancel": { params: CancelParams; result: CancelResult };
   "outrider.changes": { params: ChangesParams; result: ChangesResult };
+  "outrider.commands": { params: CommandsParams; result: CommandsResult };
+  "outrider.continue": { params: ContinueParams; result: RunResult };
+  "outrider.delete": { params: DeleteParams; result: DeleteResult };
   "outrider.doctor": { params: DoctorParams; result: DoctorResult };
   "outrider.events": { params: EventsParams; result: EventsResult };
   "outrider.explore": { params: ExploreParams; result: RunResult };
   "outrider.export": { params: ExportParams; result: Export };
+  "outrider.fork": { params: ForkFrom; result: ForkResult };
+  "outrider.import": { params: ImportParams; result: ImportResult };
   "outrider.jobs": { params: JobsParams; result: JobsResult };
+  "outrider.leave": { params: LeaveParams; result: LeaveResult };
   "outrider.map": { params: MapParams; result: MapResult };
   "outrider.models": { params: ModelsParams; result: ModelsResult };
   "outrider.open": { params: OpenParams; result: OpenResult };
   "outrider.permissions": { params: PermissionsParams; result: PermissionsResult };
+  "outrider.plan": { params: PlanParams; result: RunResult };
   "outrider.prompt": { params: PromptParams; result: PromptResult };
+  "outrider.queue": { params: QueueParams; result: QueueResult };
   "outrider.redo": { params: UndoParams; result: UndoResult };
+  "outrider.rename": { params: RenameParams; result: RenameResult };
+  "outrider.resend": { params: ResendParams; result: RunResult };
+  "outrider.restore": { params: RestoreParams; result: RestoreResult };
   "outrider.resume": { params: ResumeParams; result: SessionStatus };
   "outrider.retry": { params: RetryParams; result: RetryResult };
   "outrider.run": { params: RunParams; result: RunResult };
+  "outrider.servers": { params: ServersParams; result: ServersResult };
   "outrider.sessions": { params: SessionsParams; result: SessionsResult };
+  "outrider.setup": { params: SetupParams; result: SetupResult };
   "outrider.status": { params: StatusParams; result: StatusResult };
   "outrider.steer": { params: SteerParams; result: SteerResult };
   "outrider.tools": { params: ToolsParams; result: ToolsResult };
@@ -1573,16 +2083,21 @@ export interface Requests {
 export interface EventData {
   "approval.requested": ApprovalRequested;
   "approval.resolved": ApprovalResolved;
+  "auto.limited": AutoLimited;
   "budget.exhausted": BudgetExhausted;
   "context.compacted": ContextCompacted;
   "context.pruned": ContextPruned;
   "context.trimmed": ContextTrimmed;
+  "conversation.restored": ConversationRestored;
   "edit.applied": EditApplied;
   "edit.applying": EditApplying;
   "edit.merged": EditMerged;
   "edit.proposed": EditProposed;
   "edit.rejected": EditRejected;
   "error": ErrorRaised;
+  "hook.finished": HookFinished;
+  "hook.started": HookStarted;
+  "input.wanted": InputWanted;
   "instructions.found": InstructionsFound;
   "job.finished": JobFinished;
   "job.started": JobStarted;
@@ -1597,11 +2112,15 @@ export interface EventData {
   "model.routed": ModelRouted;
   "model.switched": ModelSwitched;
   "plan.updated": PlanUpdated;
+  "plan.written": PlanWritten;
   "question.answered": QuestionAnswered;
   "question.asked": QuestionAsked;
+  "queue.changed": QueueChanged;
   "sandbox.absent": SandboxAbsent;
   "session.closed": SessionClosed;
   "session.forked": SessionForked;
+  "session.imported": SessionImported;
+  "session.renamed": SessionRenamed;
   "session.restored": SessionRestored;
   "session.started": SessionStarted;
   "session.titled": SessionTitled;
@@ -1621,6 +2140,9 @@ export interface EventData {
   "undo.asked": UndoAsked;
   "undo.finished": UndoFinished;
   "undo.requested": UndoRequested;
+  "verdict.found": VerdictFound;
+  "verify.finished": VerifyFinished;
+  "verify.started": VerifyStarted;
   "workspace.changed": WorkspaceChanged;
   "workspace.renamed": WorkspaceRenamed;
   "workspace.saved": WorkspaceSaved;

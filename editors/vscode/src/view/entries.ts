@@ -1,9 +1,14 @@
 /** Draws the steps of a session. */
 
-import type { CallEntry, CallStatus, EditEntry, EndEntry, Entry, TaskEntry } from "../core/entries.js";
-import { type Block, type Span, parse } from "../core/markdown.js";
+import type { CallEntry, CallStatus, EditEntry, EndEntry, TaskEntry } from "../core/entries.js";
+import type { ShownAnswer, ShownEntry } from "../core/messages.js";
 import { OUTCOMES, hintOf, lasting, reasonOf, spent } from "../core/words.js";
-import { h } from "./dom.js";
+import { Answer } from "./answer.js";
+import { button, h } from "./dom.js";
+import type { PlanItem } from "../protocol/types.js";
+import type { Surroundings } from "./markdown.js";
+
+type StillEntry = Exclude<ShownEntry, ShownAnswer>;
 
 /** What a status looks like, and how it is said. */
 const STATUS: Readonly<Record<CallStatus, readonly [string, string]>> = {
@@ -17,16 +22,59 @@ const STATUS: Readonly<Record<CallStatus, readonly [string, string]>> = {
   skipped: ["–", "skipped"],
 };
 
+/** An answer of the model, with its reasoning. */
+export class AnswerBox {
+  readonly element: HTMLElement;
+  private readonly answer: Answer;
+  private reasoning: Answer | undefined;
+
+  constructor(
+    key: string,
+    private readonly around: Surroundings,
+  ) {
+    this.answer = new Answer(around);
+    this.element = h("article", { class: "entry answer", tabindex: -1, "data-key": key }, this.answer.element);
+  }
+
+  /** Take what came of it. */
+  take({ text, reasoning, done }: ShownAnswer): void {
+    this.answer.take(text.from, text.text, done);
+    if (this.reasoning === undefined && reasoning.text !== "") {
+      this.reasoning = new Answer(this.around);
+      this.element.prepend(h("details", { class: "reasoning" }, h("summary", {}, "Reasoning"), this.reasoning.element));
+    }
+    this.reasoning?.take(reasoning.from, reasoning.text, done);
+    this.element.hidden = this.answer.source === "" && (this.reasoning?.source ?? "") === "";
+    this.element.setAttribute("aria-label", `Outrider: ${this.answer.source.slice(0, 200)}`);
+    // A screen reader waits until it is whole.
+    this.element.setAttribute("aria-busy", String(!done));
+  }
+}
+
 /** The element of an entry. What the user folded open in `before` stays open. */
-export function draw(entry: Entry, before: HTMLElement | undefined, openFile: (path: string) => void): HTMLElement {
+export function draw(
+  entry: StillEntry,
+  before: HTMLElement | undefined,
+  openFile: (path: string) => void,
+  actions: Actions,
+): HTMLElement {
   const element = h("article", { class: `entry ${entry.kind}`, tabindex: -1, "data-key": entry.key });
-  element.append(...body(entry, openFile));
+  element.append(...body(entry, openFile, actions));
   element.setAttribute("aria-label", labelOf(entry));
   element.hidden = element.childElementCount === 0;
-  const open = [...(before?.querySelectorAll("details") ?? [])].map((details) => details.open);
+  const old = [...(before?.querySelectorAll("details") ?? [])];
   element.querySelectorAll("details").forEach((details, index) => {
-    if (open[index] !== undefined) details.open = open[index];
+    const known = old[index];
+    if (known === undefined) return;
+    const wasRunning = known.dataset["status"] === "running";
+    const folds = wasRunning && known.open && details.dataset["status"] !== "running" && known.dataset["by"] !== "user";
+    if (known.dataset["by"] === "user") details.dataset["by"] = "user";
+    if (!folds) details.open = known.open;
   });
+  for (const summary of element.querySelectorAll("summary"))
+    summary.addEventListener("click", () => {
+      if (summary.parentElement !== null) summary.parentElement.dataset["by"] = "user";
+    });
   return element;
 }
 
@@ -48,25 +96,10 @@ export function replace(before: HTMLElement, after: HTMLElement): void {
   if (focused >= 0) (now?.[focused] ?? after).focus({ preventScroll: true });
 }
 
-function body(entry: Entry, openFile: (path: string) => void): (Node | string)[] {
+function body(entry: StillEntry, openFile: (path: string) => void, actions: Actions): (Node | string)[] {
   switch (entry.kind) {
     case "task":
-      return task(entry);
-    case "answer": {
-      const parts: Node[] = [];
-      if (entry.reasoning !== "") {
-        parts.push(
-          h(
-            "details",
-            { class: "reasoning" },
-            h("summary", {}, "Reasoning"),
-            h("div", { class: "text", dir: "auto" }, entry.reasoning),
-          ),
-        );
-      }
-      if (entry.text !== "") parts.push(h("div", { class: "text" }, ...parse(entry.text).map(block)));
-      return parts;
-    }
+      return task(entry, actions);
     case "call":
       return call(entry);
     case "edit":
@@ -74,13 +107,65 @@ function body(entry: Entry, openFile: (path: string) => void): (Node | string)[]
     case "note":
       return [h("p", { class: `note-${entry.level}`, dir: "auto" }, entry.text)];
     case "end":
-      return end(entry);
+      return end(entry, actions);
+    case "plan":
+      return [planList(entry.items)];
   }
 }
 
-function task({ prompt, mode, model }: TaskEntry): Node[] {
+/** What is done about a turn. The page shows only those buttons that the server has a command for. */
+export interface Actions {
+  readonly edit: (turn: string, prompt: string) => void;
+  readonly does: (what: "restore" | "continue" | "retry", turn: string) => void;
+}
+
+function turnOf(key: string): string {
+  return key.slice(key.indexOf(":") + 1);
+}
+
+function task({ key, prompt, mode, model }: TaskEntry, { edit, does }: Actions): Node[] {
   const about = [mode === "agent" ? "" : mode, model].filter(Boolean).join(" · ");
-  return [h("h2", { dir: "auto" }, prompt), h("p", { class: "quiet" }, about)];
+  const turn = turnOf(key);
+  const change = button(
+    "Edit",
+    () => {
+      edit(turn, prompt);
+    },
+    { class: "quiet", title: "Write this task anew, in its place", "data-needs": "resend" },
+  );
+  const restore = button(
+    "Restore",
+    () => {
+      does("restore", turn);
+    },
+    { class: "quiet", title: "Go back to before this task, with the files", "data-needs": "restore" },
+  );
+  return [
+    h("h2", { dir: "auto" }, prompt),
+    h("div", { class: "line" }, h("span", { class: "quiet about-turn" }, about), change, restore),
+  ];
+}
+
+const PLAN_SIGNS = { pending: "○", in_progress: "◐", done: "✓" } as const;
+
+/** A plan, with how much of it is done. */
+export function planList(items: readonly PlanItem[], open = false): HTMLElement {
+  const done = items.filter(({ status }) => status === "done").length;
+  const rows = items.map(({ text, status = "pending" }) =>
+    h(
+      "li",
+      { class: status, "aria-current": status === "in_progress" ? "step" : undefined, dir: "auto" },
+      h("span", { "aria-hidden": "true" }, `${PLAN_SIGNS[status]} `),
+      text,
+      h("span", { class: "unseen" }, ` (${status.replace("_", " ")})`),
+    ),
+  );
+  return h(
+    "details",
+    { class: "plan", open },
+    h("summary", {}, `Plan: ${String(done)} of ${String(items.length)} done`),
+    h("ol", {}, ...rows),
+  );
 }
 
 function call({ name, about, status, seconds, output }: CallEntry): Node[] {
@@ -103,7 +188,8 @@ function call({ name, about, status, seconds, output }: CallEntry): Node[] {
   return [
     h(
       "details",
-      {},
+      // What runs is seen; what has run is folded again, unless the user unfolded it.
+      { open: status === "running", "data-status": status },
       h("summary", { class: "line" }, ...line),
       h("pre", { class: "output", tabindex: 0, dir: "auto" }, output),
     ),
@@ -146,7 +232,19 @@ function edit(
   ];
 }
 
-function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
+function end({ key, outcome, reason, done, usage, seconds }: EndEntry, { does }: Actions): Node[] {
+  const offer = (label: string, what: "continue" | "retry", title: string): HTMLElement =>
+    button(
+      label,
+      () => {
+        does(what, turnOf(key));
+      },
+      { class: "secondary", title, "data-needs": "continue" },
+    );
+  const buttons = [
+    ...(outcome === "failed" || outcome === "refused" ? [offer("Retry", "retry", "Give the same task again")] : []),
+    ...(outcome === "completed" ? [] : [offer("Continue", "continue", "Go on where it stopped, with a new budget")]),
+  ];
   const hint = outcome === "failed" ? hintOf(reason) : undefined;
   const sign = outcome === "completed" ? "✓" : outcome === "cancelled" ? "■" : "✗";
   return [
@@ -155,49 +253,31 @@ function end({ outcome, reason, usage, seconds }: EndEntry): Node[] {
       { class: "line" },
       h("span", { class: `sign ${outcome === "completed" ? "ok" : "error"}`, "aria-hidden": "true" }, sign),
       h("strong", {}, OUTCOMES[outcome]),
-      h("span", { class: "quiet" }, [reasonOf(reason), lasting(seconds), spent(usage)].filter(Boolean).join(" · ")),
+      h(
+        "span",
+        { class: "quiet" },
+        [done || reasonOf(reason), lasting(seconds), spent(usage)].filter(Boolean).join(" · "),
+      ),
     ),
     ...(hint === undefined ? [] : [h("p", {}, hint)]),
+    ...(buttons.length === 0 ? [] : [h("div", { class: "buttons" }, ...buttons)]),
   ];
 }
 
 /** How an entry is said to who does not see it. */
-export function labelOf(entry: Entry): string {
+export function labelOf(entry: StillEntry): string {
   switch (entry.kind) {
     case "task":
       return `Task: ${entry.prompt}`;
-    case "answer":
-      return `Outrider: ${entry.text.slice(0, 200)}`;
     case "call":
       return `${entry.name} ${entry.about}, ${STATUS[entry.status][1]}`;
     case "edit":
       return `${DONE[entry.operation]} ${entry.path}, ${String(entry.added)} lines added, ${String(entry.removed)} removed${entry.undone ? ", undone" : ""}`;
     case "note":
       return entry.text;
+    case "plan":
+      return `Plan: ${entry.items.map(({ text, status = "pending" }) => `${text}, ${status.replace("_", " ")}`).join("; ")}`;
     case "end":
-      return `${OUTCOMES[entry.outcome]}: ${reasonOf(entry.reason)}`;
+      return `${OUTCOMES[entry.outcome]}: ${entry.done || reasonOf(entry.reason)}`;
   }
-}
-
-function block(part: Block): Node {
-  switch (part.kind) {
-    case "code":
-      return h("pre", { class: "code", tabindex: 0, "data-language": part.language || undefined }, part.text);
-    case "heading":
-      return h("h3", { dir: "auto" }, ...part.spans.map(span));
-    case "item":
-      return h(
-        "p",
-        { class: `item deep${String(Math.min(3, Math.floor(part.indent / 2)))}`, dir: "auto" },
-        h("span", { class: "mark" }, part.sign),
-        h("span", {}, ...part.spans.map(span)),
-      );
-    case "paragraph":
-      return h("p", { dir: "auto" }, ...part.spans.map(span));
-  }
-}
-
-function span(part: Span): Node | string {
-  if (part.kind === "code") return h("code", {}, part.text);
-  return part.kind === "bold" ? h("strong", {}, part.text) : part.text;
 }
