@@ -21,8 +21,8 @@ ROWS, COLUMNS = 40, 120
 class _Screen(pyte.Screen):
     """Answers what a program asks the terminal, so that none waits for it."""
 
-    def __init__(self, descriptor, rows):
-        super().__init__(COLUMNS, rows)
+    def __init__(self, descriptor, rows, columns):
+        super().__init__(columns, rows)
         self._descriptor = descriptor
 
     def report_device_status(self, mode, private=False):
@@ -37,10 +37,10 @@ class _Screen(pyte.Screen):
 class Terminal:
     """A program with a terminal as its controlling one. `environment` is added to this process's."""
 
-    def __init__(self, command, folder, environment, rows=ROWS):
+    def __init__(self, command, folder, environment, rows=ROWS, columns=COLUMNS):
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, COLUMNS, 0, 0))
-        self._screen = _Screen(self._master, rows)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._screen = _Screen(self._master, rows, columns)
         self._stream = pyte.Stream(self._screen)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         # The first terminal that a session's leader opens becomes its controlling one: Emacs needs that for C-g.
@@ -66,8 +66,28 @@ class Terminal:
             Path(folder).mkdir(parents=True, exist_ok=True)
             (Path(folder) / f"{name}.svg").write_text(svg(self._screen), encoding="utf-8")
 
+    def resize(self, rows, columns):
+        """Have another size from now on; the program gets SIGWINCH."""
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._screen.resize(rows, columns)
+
     def keys(self, keys):
         os.write(self._master, keys.encode())
+
+    def paste(self, text):
+        """Paste a long text, as terminals mark it; what the program writes meanwhile is read, or both would wait."""
+        left = f"\x1b[200~{text}\x1b[201~".encode()
+        os.set_blocking(self._master, False)
+        try:
+            while left:
+                reading, writing, _ = select.select([self._master], [self._master], [], 20)
+                assert reading or writing, "the program takes nothing"
+                if reading:
+                    self._stream.feed(self._decode(os.read(self._master, 65536)))
+                if writing:
+                    left = left[os.write(self._master, left[:4096]) :]
+        finally:
+            os.set_blocking(self._master, True)
 
     def wait(self, condition, seconds=20):
         """Wait until the screen holds a text, or until a function of nothing is true. Gives what it gave."""

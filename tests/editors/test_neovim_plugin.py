@@ -565,3 +565,34 @@ def test_a_question_that_waited_too_long_parks_and_is_answered_all_the_same(plug
     nvim.until_done()
     assert nvim.text == AFTER
     assert nvim.marks() == []
+
+
+PLAN = call(
+    "write_plan",
+    goal="Fix the price",
+    steps=["Change the factor", "Tell everybody"],
+    checks=["python3 -B -c \"import ast; ast.parse(open('tariff.py').read(), 'tariff.py')\""],
+)
+BREAK = call("edit_file", path="tariff.py", old="hours * 3", new="hours * (")
+FOUND = "vim.tbl_map(function(one) return { one.lnum, one.message } end, vim.diagnostic.get(vim.fn.bufnr('tariff.py')))"
+
+
+def test_a_plan_is_changed_and_started_and_what_its_check_says_is_shown_at_the_line(plugin):
+    mend = call("edit_file", path="tariff.py", old="hours * (", new="hours * 2")
+    turns = [PLAN, {"text": "There it is."}, BREAK, DONE, mend, DONE]
+    nvim = plugin(turns, init={"permissionMode": "full"}).ready()
+    nvim.ex("Outrider plan fix the price")
+    nvim.until_done()
+    nvim.wait("heard('Outrider wrote the plan .outrider/plans/fix-the-price.md.')")
+    nvim.ex(f"edit {nvim.file.parent / '.outrider/plans/fix-the-price.md'}")
+    nvim.ex("g/Tell everybody/d")
+    nvim.ex("silent write")
+    nvim.ex("Outrider start")
+    nvim.wait(f"#{FOUND} == 1")
+    ((line, message),) = nvim.lua(f"return {FOUND}")
+    assert line == 2
+    assert message.startswith("SyntaxError")
+    nvim.wait("shows('checked: ')")
+    nvim.wait(f"#{FOUND} == 0")
+    assert nvim.file.read_text() == AFTER
+    assert "Tell everybody" not in "\n".join(nvim.shown[-40:])

@@ -44,4 +44,4 @@ def test_the_wait_is_over_with_the_turn(waiting):
     waiting.until_done("cancelled")
     waiting.wait("not shows('… next attempt')")
     waiting.ex("Outrider retry")
-    waiting.wait("heard('No attempt at a provider is waited for.')")
+    waiting.wait("heard('No attempt at a provider is waited for')")

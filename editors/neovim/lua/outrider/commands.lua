@@ -16,7 +16,7 @@ require('outrider')
 local M = {}
 
 local MODES = { 'agent', 'plan', 'explore' }
-local PERMISSIONS = { 'read-only', 'ask', 'auto-edit', 'full' }
+local PERMISSIONS = { 'read-only', 'ask', 'auto-edit', 'auto', 'full' }
 local SCOPES = { 'turn', 'step', 'hunk', 'session' }
 
 ---@class outrider.Given
@@ -81,6 +81,16 @@ commands.plan = {
   about = 'have a plan made; nothing can be changed',
   run = function(given)
     tasks.ask_and_run(given.text, 'Plan for: ', { new = given.bang, mode = 'plan', range = given.range })
+  end,
+}
+
+commands.start = {
+  about = 'carry out the plan in this document, or in another one',
+  run = function(given)
+    tasks.start_plan(given.text ~= '' and given.text or vim.api.nvim_buf_get_name(0))
+  end,
+  complete = function()
+    return vim.fn.glob('.outrider/plans/*.md', true, true)
   end,
 }
 
@@ -189,20 +199,70 @@ commands.cancel = {
   end,
 }
 
+--- Go on after a turn that ended early, where the server can.
+---@param act fun(client: vim.lsp.Client, session: outrider.Session)
+---@param outcomes table<string, true>
+---@param nothing string what is said where the last turn ended otherwise
+local function after_end(act, outcomes, nothing)
+  in_session(function(client, session)
+    if session.away then
+      return log.say('info', sessions.ELSEWHERE)
+    elseif session.turn or not session.last or not outcomes[session.last.outcome or ''] then
+      return log.say('info', nothing)
+    elseif not client_of.knows(client, 'outrider.continue') then
+      return log.say(
+        'info',
+        'This server cannot go on with a turn that has ended: `:Outrider run` gives the task again.'
+      )
+    end
+    act(client, session)
+  end)
+end
+
 commands.retry = {
-  about = 'make the next attempt at the provider now',
+  about = 'make the next attempt at the provider now, or give a task that failed again',
   run = function()
-    in_session(function(client, session)
-      if session.away then
-        return log.say('info', sessions.ELSEWHERE)
-      end
-      if not session:retry_in() then
-        return log.say('info', 'No attempt at a provider is waited for.')
-      end
-      client_of.execute(client, 'outrider.retry', { turnId = session.turn }, function()
+    local client = client_of.of()
+    local session = client and sessions.here(client)
+    if client and session and session:retry_in() and not session.away then
+      return client_of.execute(client, 'outrider.retry', { turnId = session.turn }, function()
         session.retry = nil
       end)
-    end)
+    end
+    after_end(
+      function(server, failed)
+        client_of.execute(server, 'outrider.retry', { turnId = failed.last.turn })
+      end,
+      { failed = true, refused = true },
+      'No attempt at a provider is waited for, and the last task did not fail.'
+    )
+  end,
+}
+
+commands['continue'] = {
+  about = 'go on with a turn that was cut off: a budget was spent, it failed or was cancelled',
+  run = function()
+    after_end(
+      function(client, session)
+        client_of.execute(client, 'outrider.continue', { sessionId = session.id })
+      end,
+      { budget_exhausted = true, failed = true, refused = true, cancelled = true },
+      'The last turn ended by itself.'
+    )
+  end,
+}
+
+commands.compose = {
+  about = 'write a task in a buffer of several lines, with completion of @ and /',
+  run = function(given)
+    require('outrider.compose').open(given.text ~= '' and given.text or nil)
+  end,
+}
+
+commands.edit = {
+  about = 'write the last task anew; what came of it is taken back',
+  run = function()
+    require('outrider.compose').edit()
   end,
 }
 
@@ -511,7 +571,7 @@ local function set_permissions(client, mode)
 end
 
 commands.permissions = {
-  about = 'what Outrider may do without asking: read-only, ask, auto-edit, full',
+  about = 'what Outrider may do without asking: read-only, ask, auto-edit, auto, full',
   run = function(given)
     local client = client_of.needed()
     if not client then

@@ -33,11 +33,21 @@ local defaults = {
     diff = 'd',
     answer = '<CR>',
     steer = 'i',
+    compose = 'o',
+    edit = 'E',
     cancel = 'C',
     retry = 'R',
     undo = 'U',
     close = 'q',
     help = 'g?',
+  },
+  --- Keys of the buffer in which a task is written; false: none. `send` is for Normal mode alone.
+  ---@type table<string, string|false>
+  compose_keys = {
+    send = '<CR>',
+    send_now = '<C-s>',
+    queue = '<C-q>',
+    close = 'q',
   },
   --- Keys in a buffer while a proposal is shown in it; false: none.
   ---@type table<string, string|false>|false

@@ -238,8 +238,9 @@ local HINTS = {
 ---@return string[]
 function M.finished(data)
   local outcome = data.outcome:gsub('_', ' ')
+  local said = data.done and data.done.line ~= '' and data.done.line or data.reason:gsub('_', ' ')
   return {
-    ('■ %s (%s) · %s'):format(outcome, data.reason:gsub('_', ' '), M.usage(data.usage)),
+    ('■ %s (%s) · %s'):format(outcome, said, M.usage(data.usage)),
     HINTS[data.reason],
   }
 end

@@ -99,6 +99,7 @@ end
 Session['on turn.started'] = function(self, data, event)
   self.title = self.title == '' and data.prompt or self.title
   self.turn, self.state, self.step = event.turnId, 'running', 0
+  self.last = { turn = event.turnId, prompt = data.prompt }
   self.mode, self.model, self.doing = data.mode, data.model, nil
   self.usage, self.unpriced = { inputTokens = 0, outputTokens = 0 }, false
 end
@@ -119,7 +120,10 @@ Session['on turn.resumed'] = function(self)
   self.state = 'running'
 end
 
-Session['on turn.finished'] = function(self, _, event)
+Session['on turn.finished'] = function(self, data, event)
+  if self.last and self.last.turn == event.turnId then
+    self.last.outcome = data.outcome
+  end
   self.items = vim.tbl_filter(function(item)
     return item.turnId ~= event.turnId
   end, self.items)
@@ -243,7 +247,7 @@ Session['on question.asked'] = function(self, data, event)
     kind = 'question',
     callId = data.callId,
     title = data.question,
-    detail = '',
+    detail = data.detail or '',
     options = data.options or {},
     allowFreeForm = data.allowFreeForm ~= false,
   }, event.turnId)

@@ -81,6 +81,27 @@ local function send(client, prompt, options)
   end)
 end
 
+--- Start the plan in a document.
+---@param path string
+function M.start_plan(path)
+  local client = client_of.needed()
+  if not client then
+    return
+  end
+  local buffer = vim.fn.bufnr(path)
+  local uri = buffer > 0 and vim.uri_from_bufnr(buffer) or vim.uri_from_fname(vim.fn.fnamemodify(path, ':p'))
+  local params = { uri = uri, model = status.chosen(client).model }
+  client_of.execute(client, 'outrider.plan', params, function(result)
+    sessions.use(client, result.sessionId)
+    sessions.catch_up(client, result.sessionId, function()
+      local started = sessions.get(result.sessionId)
+      if started and config.get().view.open then
+        require('outrider.view').open(started, false)
+      end
+    end)
+  end)
+end
+
 --- Send a task as soon as the server is there, if one is on its way.
 ---@param prompt string
 ---@param options table as for `run`

@@ -17,6 +17,7 @@
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
 ---@field scope? 'workspace'|'everywhere'
+---@field together? boolean
 
 --- The item that is answered now.
 ---@class outrider.AnswerResult
@@ -30,12 +31,14 @@
 ---@field detail string
 ---@field digest string
 ---@field grant? string
+---@field group? string
 ---@field id string
 ---@field options string[]
 ---@field reviewed? boolean
 ---@field secrets? outrider.Secret[]
 ---@field summary? string
 ---@field title string
+---@field trial? outrider.Verdict
 
 --- An effect was allowed or rejected. A rule that forbids comes without a request.
 ---@class outrider.ApprovalResolved
@@ -66,6 +69,13 @@
 ---@field note? string
 ---@field review? outrider.ReviewedHunk[]
 ---@field scope? 'workspace'|'everywhere'
+
+--- Permission mode `auto` allows only what `auto-edit` does here: no copy of the files can be kept, so commands ask.
+---
+--- Once in a session, before the first command that asks for that reason.
+---@class outrider.AutoLimited
+---@field reason string
+---@field secrets? outrider.Secret[]
 
 --- A budget of the turn is spent.
 ---@class outrider.BudgetExhausted
@@ -128,12 +138,53 @@
 ---@field name string
 ---@field status 'ok'|'warn'|'fail'
 
+--- A check as a tool call.
+---@class outrider.CheckCall
+---@field command string
+---@field id string
+
+--- What a failed check says is wrong at a line. The words are the check's own.
+---@class outrider.CheckFailure
+---@field column? integer
+---@field line integer
+---@field message string
+---@field path string
+---@field severity? 'error'|'warning'
+
+--- A check that was run in a turn, as it went the last time.
+---@class outrider.CheckRun
+---@field command string
+---@field exitCode? integer
+---@field kind 'test'|'types'|'lint'|'build'|'other'
+---@field ok boolean
+---@field seconds number
+---@field stale? boolean
+
 --- A tool that the client runs: its calls go there as `outrider/tool`.
 ---@class outrider.ClientTool
 ---@field description string
 ---@field effect 'read'|'edit'|'execute'|'ask'
 ---@field inputSchema table<string, any>
 ---@field name string
+
+--- An argument that a command names.
+---@class outrider.CommandArgument
+---@field description string
+---@field name string
+---@field required boolean
+
+--- A command line whose output a custom command wants in its text. It runs, by the permissions of all commands, when the turn begins.
+---@class outrider.CommandOutput
+---@field at integer
+---@field command string
+
+--- Custom commands of the user and of trusted workspaces, prompts of MCP servers, and skills. A task calls one as `/name arguments`.
+---@class outrider.CommandsParams
+
+--- What there is, by name.
+---@class outrider.CommandsResult
+---@field commands outrider.CustomCommandInfo[]
+---@field withheld? integer
 
 --- What was left because others changed the same place since.
 ---@class outrider.Conflict
@@ -179,6 +230,43 @@
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
+--- A new turn goes on where the latest one of the session stopped, with new limits.
+---
+--- That one spent its budget, failed, was refused or was cancelled; else it fails with `nothing_to_continue`. The task is not
+--- repeated.
+---@class outrider.ContinueParams
+---@field limits? outrider.LimitsPatch
+---@field model? string
+---@field sessionId string
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
+
+--- The session went back to before a message: the model forgets some turns. Their events stay, and so do their changes.
+---@class outrider.ConversationRestored
+---@field messages string[]
+---@field plan outrider.PlanItem[]
+---@field secrets? outrider.Secret[]
+---@field turns string[]
+
+--- A command that a task can call.
+---@class outrider.CustomCommandInfo
+---@field arguments? outrider.CommandArgument[]
+---@field description string
+---@field hint? string
+---@field name string
+---@field path? string
+---@field source string
+
+--- Removes the session's events, the texts and messages that no other session needs, and its recording, for good.
+---
+--- Their bytes are overwritten. What it changed in files stays. Fails with `turn_running` or `session_in_use` while a turn
+--- runs; a turn that waits for an answer is cancelled first.
+---@class outrider.DeleteParams
+---@field sessionId string
+
+--- The session that is gone.
+---@class outrider.DeleteResult
+---@field sessionId string
+
 --- Diagnostics of one document.
 ---@class outrider.Diagnostics
 ---@field items table<string, any>[]
@@ -201,6 +289,20 @@
 --- What was looked at.
 ---@class outrider.DoctorResult
 ---@field checks outrider.Check[]
+
+--- What shows that a turn did what it was to do. Words of the model count for nothing here.
+---@class outrider.Done
+---@field changed? string[]
+---@field checks? outrider.CheckRun[]
+---@field diagnostics? outrider.DoneDiagnostics
+---@field line string
+---@field openItems? string[]
+---@field state 'no_changes'|'unverified'|'checked'|'check_failed'
+
+--- What the edits of a turn did to the errors that language servers find.
+---@class outrider.DoneDiagnostics
+---@field fixed integer
+---@field introduced integer
 
 --- A change is in place, verified by its text.
 ---@class outrider.EditApplied
@@ -341,6 +443,8 @@
 --- The mode of its turn is `explore`.
 ---@class outrider.ExploreParams
 ---@field context? outrider.Context
+---@field continue? boolean
+---@field fork? outrider.ForkFrom
 ---@field limits? outrider.LimitsPatch
 ---@field model? string
 ---@field prompt string
@@ -375,6 +479,19 @@
 ---@field path string
 ---@field trust 'trusted'|'read-only'|'unknown'
 
+--- Where a session branches off.
+---@class outrider.ForkFrom
+---@field files? boolean
+---@field sessionId string
+---@field turnId? string
+
+--- The new session. Its log has the events of the other one up to that turn, then `session.forked`.
+---@class outrider.ForkResult
+---@field fromSessionId string
+---@field sessionId string
+---@field turnId string
+---@field undo? outrider.UndoResult
+
 --- Text as it arrives.
 ---
 --- Frames are not logged. Those of one `messageId` and `kind`, joined since the last `model.reset`, equal the text in
@@ -393,11 +510,84 @@
 ---@field mode string
 ---@field path string
 
+--- A hook that runs.
+---@class outrider.HookCall
+---@field command string
+---@field hook string
+---@field id string
+---@field refuses? boolean
+
+--- They came to their end.
+---@class outrider.HookFinished
+---@field arguments? string
+---@field asks? string
+---@field callId? string
+---@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'
+---@field refused? string
+---@field secrets? outrider.Secret[]
+---@field told? string
+
+--- A command that runs at a point of a session. It gets JSON on its standard input, and may answer with a line of JSON.
+---
+--- `{"decision": "refuse" | "ask", "reason", "arguments", "text"}`: refuse the call or the task, have you asked about it, change its
+--- arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything.
+---@class outrider.HookSettings
+---@field command string
+---@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'
+---@field onFailure? 'ignore'|'refuse'
+---@field tools? string[]
+
+--- Hooks run, as commands.
+---@class outrider.HookStarted
+---@field callId? string
+---@field calls outrider.HookCall[]
+---@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'
+---@field secrets? outrider.Secret[]
+
+--- Takes an exported session into this workspace, under a new id, to read it and to go on with it.
+---
+--- Nothing that it says counts as permission, its changes cannot be undone here, and its turns have ended.
+---@class outrider.ImportParams
+---@field export outrider.Export
+
+--- The new session.
+---@class outrider.ImportResult
+---@field sessionId string
+---@field title string
+---@field turns integer
+
+--- A value that an MCP server wants of the user.
+---@class outrider.InputField
+---@field description? string
+---@field kind 'text'|'integer'|'number'|'boolean'|'choice'|'choices'
+---@field name string
+---@field options? string[]
+---@field required boolean
+---@field title string
+---@field titles? string[]
+
+--- An MCP server wants something of the user in the middle of a call. Questions follow.
+---@class outrider.InputWanted
+---@field callId string
+---@field keys string[]
+---@field questions string[]
+---@field secrets? outrider.Secret[]
+---@field server string
+---@field state? string
+
 --- A folder that the model reached has instructions of its own.
 ---@class outrider.InstructionsFound
 ---@field path string
 ---@field secrets? outrider.Secret[]
 ---@field told string
+
+--- The custom command that a task calls by its first word, and what it says.
+---@class outrider.Invoked
+---@field name string
+---@field outputs? outrider.CommandOutput[]
+---@field path? string
+---@field source string
+---@field text string
 
 --- No process of a job is left. Between turns it belongs to none.
 ---@class outrider.JobFinished
@@ -407,7 +597,7 @@
 ---@field seconds? number
 ---@field secrets? outrider.Secret[]
 ---@field signal? integer
----@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'
+---@field status 'exited'|'killed_timeout'|'killed_idle'|'killed_full'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'
 ---@field told? string
 
 --- A background job of this process.
@@ -420,7 +610,7 @@
 ---@field seconds number
 ---@field sessionId string
 ---@field signal? integer
----@field status 'exited'|'killed_timeout'|'killed_idle'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'|'running'
+---@field status 'exited'|'killed_timeout'|'killed_idle'|'killed_full'|'lost'|'killed'|'cancelled'|'closed'|'interrupted'|'running'
 ---@field turnId string
 
 --- A command runs in the background.
@@ -451,10 +641,26 @@
 ---@field service? string
 ---@field username string
 
+--- A language server that you add, or what you change about a known one.
+---@class outrider.LanguageServerSettings
+---@field command? string[]
+---@field enabled? boolean
+---@field languages? string[]
+---@field rootMarkers? string[]
+---@field settings? table<string, any>
+
 --- How fast an answer came.
 ---@class outrider.Latency
 ---@field firstTokenMs number
 ---@field tokensPerSecond? number
+
+--- Ends what `outrider.resume` of a session in another process began; that one runs on.
+---@class outrider.LeaveParams
+---@field sessionId string
+
+--- The session that is no longer watched.
+---@class outrider.LeaveResult
+---@field sessionId string
 
 --- A file that was changed and is not in the patch.
 ---@class outrider.LeftOut
@@ -663,19 +869,23 @@
 ---@field callId? string
 ---@field detail? string
 ---@field documentUri? string
+---@field fields? outrider.InputField[]
+---@field group? string
 ---@field id string
 ---@field kind 'approval'|'question'|'tool'
 ---@field options? string[]
 ---@field summary? string
 ---@field title string
 ---@field turnId string
+---@field url? string
 
 --- The documents are in `.outrider/` of the first workspace folder, which git ignores.
 ---
---- They are the task document, an open item in full (an edit is reviewed in it), or one to write an answer in.
+--- They are the task document, an open item in full (an edit is reviewed in it), one to write an answer in, the changes of a
+--- turn, of which some can be left out, or the one in which a model is set up.
 ---@class outrider.OpenParams
 ---@field id? string
----@field what? 'task'|'review'|'answer'
+---@field what? 'task'|'review'|'answer'|'changes'|'setup'
 
 --- The document.
 ---@class outrider.OpenResult
@@ -706,10 +916,32 @@
 ---@field status? 'pending'|'in_progress'|'done'
 ---@field text string
 
+--- Its steps stand under `## Steps`, its checks under `## Checks`. What is open in an editor counts, saved or not.
+---
+--- The steps become the plan of the turn, the checks its `acceptance`. It runs in the session that planned it, if that is open here
+--- and idle, else in a new one. A document that is missing or says no step fails with `invalid`.
+---@class outrider.PlanParams
+---@field acceptance? string[]
+---@field limits? outrider.LimitsPatch
+---@field model? string
+---@field sessionId? string
+---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
+---@field uri string
+
 --- The plan is now this.
 ---@class outrider.PlanUpdated
 ---@field items outrider.PlanItem[]
 ---@field secrets? outrider.Secret[]
+
+--- A planning turn wrote its document. The user may have changed it since; `outrider.plan` starts what it says then.
+---@class outrider.PlanWritten
+---@field brief string[]
+---@field checks string[]
+---@field files string[]
+---@field goal string
+---@field path string
+---@field secrets? outrider.Secret[]
+---@field steps string[]
 
 --- A place in a document, from 0, in the negotiated encoding.
 ---@class outrider.Position
@@ -721,6 +953,15 @@
 ---@field cached? number
 ---@field input number
 ---@field output number
+
+--- A problem that a language server finds in a file.
+---@class outrider.Problem
+---@field code? string
+---@field line integer
+---@field message string
+---@field path string
+---@field severity 'error'|'warning'|'information'|'hint'
+---@field source? string
 
 --- A message of a request, as the model gets it.
 ---@class outrider.PromptMessage
@@ -790,15 +1031,46 @@
 ---@class outrider.QuestionAsked
 ---@field allowFreeForm? boolean
 ---@field callId? string
+---@field detail? string
+---@field fields? outrider.InputField[]
 ---@field id string
 ---@field options? string[]
 ---@field question string
 ---@field secrets? outrider.Secret[]
+---@field url? string
 
---- A turn that waits for the running one.
+--- Tasks that wait got another order or other texts.
+---@class outrider.QueueChanged
+---@field queue outrider.QueuedRun[]
+---@field secrets? outrider.Secret[]
+
+--- Changes what waits: a task behind the running turn, or a text that the model has not got yet.
+---
+--- What has begun meanwhile, or is unknown, fails with `unknown_id`.
+---@class outrider.QueueParams
+---@field action 'edit'|'move'|'remove'|'steer'
+---@field id string
+---@field sessionId string
+---@field text? string
+---@field to? integer
+
+--- What waits now.
+---@class outrider.QueueResult
+---@field queue outrider.QueuedRun[]
+---@field sessionId string
+---@field steering outrider.PendingSteering[]
+
+--- A task that waits for the running turn.
 ---@class outrider.QueuedRun
 ---@field prompt string
 ---@field turnId string
+
+--- A command that ran, as evidence.
+---@class outrider.Ran
+---@field command string
+---@field exitCode? integer
+---@field failures? outrider.CheckFailure[]
+---@field kind 'test'|'types'|'lint'|'build'|'other'
 
 --- A stretch of a document.
 ---@class outrider.Range
@@ -809,6 +1081,16 @@
 ---@class outrider.ReadText
 ---@field hash string
 ---@field path string
+
+--- The name stays, whatever a model would call the session.
+---@class outrider.RenameParams
+---@field sessionId string
+---@field title string
+
+--- The session's name now.
+---@class outrider.RenameResult
+---@field sessionId string
+---@field title string
 
 --- A file that has a new path.
 ---@class outrider.RenamedFile
@@ -822,19 +1104,57 @@
 ---@field enabled? boolean
 ---@field tokens? integer
 
+--- Restores a session to before a message, as `outrider.restore` does, and sends another one in its place.
+---
+--- Context, mode, limits and checks are those of the message that is replaced, unless they are given.
+---@class outrider.ResendParams
+---@field context? outrider.Context
+---@field files? boolean
+---@field mode? 'agent'|'plan'|'explore'
+---@field model? string
+---@field prompt string
+---@field sessionId string
+---@field turnId string
+
+--- Takes a session back to before a message, by default the files and the conversation.
+---
+--- Fails with `turn_running` while a turn runs. The log keeps everything: `outrider.redo` brings the files back, and a fork
+--- that ends with one of the turns brings the conversation back.
+---@class outrider.RestoreParams
+---@field conversation? boolean
+---@field files? boolean
+---@field sessionId string
+---@field turnId string
+
+--- What was restored.
+---@class outrider.RestoreResult
+---@field prompt string
+---@field sessionId string
+---@field turnId string
+---@field turns string[]
+---@field undo? outrider.UndoResult
+
 --- An interrupted turn continues, and open items are asked again.
 ---
 --- The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is
 --- `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`.
+---
+--- A session that another process runs is joined: its events come here too, its open items are asked here as well, and the
+--- first answer counts. That ends with `outrider.leave`, or when the other process releases the session.
 ---@class outrider.ResumeParams
 ---@field sessionId string
 
---- Ends the wait before the next attempt at a model. Fails with `not_waiting` or `no_running_turn`.
+--- A turn that waits for its next attempt at a model makes it at once; else it fails with `not_waiting`.
+---
+--- A turn that failed, was refused or was cancelled is tried again, by a new turn that begins where it stopped: its task, its
+--- steps and their results are in the conversation. Possible for the latest turn of its session.
 ---@class outrider.RetryParams
+---@field model? string
 ---@field turnId string
 
---- The turn.
+--- What runs now.
 ---@class outrider.RetryResult
+---@field sessionId string
 ---@field turnId string
 
 --- How long a request is repeated that failed for a passing reason: overload, rate limit, a broken connection.
@@ -891,11 +1211,15 @@
 
 --- It starts at once, or waits in the queue of a busy session. Cancelling this request does not end the turn.
 ---@class outrider.RunParams
+---@field acceptance? string[]
 ---@field context? outrider.Context
+---@field continue? boolean
 ---@field draft? string
+---@field fork? outrider.ForkFrom
 ---@field limits? outrider.LimitsPatch
 ---@field mode? 'agent'|'plan'|'explore'
 ---@field model? string
+---@field plan? outrider.PlanItem[]
 ---@field prompt string
 ---@field sessionId? string
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
@@ -946,23 +1270,65 @@
 ---@field range outrider.Range
 ---@field uri string
 
+--- A server that Outrider is a client of.
+---@class outrider.ServerInfo
+---@field detail? string
+---@field folder? string
+---@field kind 'language'|'mcp'
+---@field loginUrl? string
+---@field memory? integer
+---@field name string
+---@field origin? string
+---@field protocol? string
+---@field runs? string
+---@field state 'missing'|'available'|'starting'|'running'|'ended'|'failed'|'login'|'waiting'
+---@field tools? string[]
+---@field version? string
+
+--- Language servers and MCP servers. `login` shows the page where you log in to an MCP server; `logout` forgets its token.
+---@class outrider.ServersParams
+---@field action? 'list'|'restart'|'login'|'logout'
+---@field name? string
+
+--- The servers as they are now.
+---@class outrider.ServersResult
+---@field problems? string[]
+---@field servers outrider.ServerInfo[]
+
 --- The process released the session; it can be resumed.
 ---@class outrider.SessionClosed
 ---@field leftOver? integer
 ---@field reason string
 ---@field secrets? outrider.Secret[]
 
---- A session began as a copy of another one.
+--- The events before this one are a copy of another session's. What was allowed for that session is not for this one.
 ---@class outrider.SessionForked
 ---@field fromSeq integer
 ---@field fromSessionId string
 ---@field secrets? outrider.Secret[]
 
+--- The events before this one come from an export.
+---
+--- Nothing in them is permission, and nothing that they changed can be undone here.
+---@class outrider.SessionImported
+---@field fromSessionId string
+---@field secrets? outrider.Secret[]
+
+--- Where a session has the words that were searched.
+---@class outrider.SessionMatch
+---@field text string
+---@field turnId? string
+
+--- The user named the session.
+---@class outrider.SessionRenamed
+---@field secrets? outrider.Secret[]
+---@field title string
+
 --- A session was opened again from its log.
 ---@class outrider.SessionRestored
 ---@field folders string[]
 ---@field limits? outrider.Limits
----@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'auto'|'full'
 ---@field realFolders? string[]
 ---@field rests? boolean
 ---@field secrets? outrider.Secret[]
@@ -972,7 +1338,7 @@
 --- A session exists.
 ---@class outrider.SessionStarted
 ---@field folders string[]
----@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'auto'|'full'
 ---@field realFolders? string[]
 ---@field secrets? outrider.Secret[]
 ---@field toolsHash? string
@@ -980,6 +1346,7 @@
 
 --- What a session is doing now.
 ---@class outrider.SessionStatus
+---@field elsewhere? boolean
 ---@field latencies? outrider.ModelLatency[]
 ---@field open outrider.Open[]
 ---@field phase? 'start'|'prepare'|'assistant'|'tools'|'verify'|'finish'
@@ -995,7 +1362,9 @@
 --- A session of this workspace, open or not.
 ---@class outrider.SessionSummary
 ---@field elsewhere? boolean
+---@field forkedFrom? string
 ---@field lastAt string
+---@field match? outrider.SessionMatch
 ---@field outcome? 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field sessionId string
 ---@field startedAt string
@@ -1013,8 +1382,10 @@
 ---@field title? string
 ---@field usage? outrider.Usage
 
---- The latest first. It has no params.
+--- The latest first.
 ---@class outrider.SessionsParams
+---@field limit? integer
+---@field query? string
 
 --- The sessions of this workspace, the latest first.
 ---@class outrider.SessionsResult
@@ -1022,33 +1393,92 @@
 
 --- Everything that can be set.
 ---@class outrider.Settings
+---@field autonomy? 'cautious'|'balanced'|'decisive'
 ---@field codeLens? boolean
 ---@field commandEnvironment? string[]
 ---@field events? boolean
 ---@field fallbackModels? string[]
+---@field hooks? outrider.HookSettings[]
+---@field languageServers? table<string, outrider.LanguageServerSettings>
 ---@field limits? outrider.Limits
+---@field mcpServers? table<string, table<string, any>>
+---@field memory? boolean
 ---@field model? string
 ---@field modelTitles? boolean
 ---@field models? table<string, outrider.ModelSettings>
----@field permissionMode? 'read-only'|'ask'|'auto-edit'|'full'
+---@field permissionMode? 'read-only'|'ask'|'auto-edit'|'auto'|'full'
 ---@field providers? table<string, outrider.ProviderSettings>
 ---@field recording? boolean
+---@field reminders? boolean
 ---@field repositoryMap? outrider.RepositoryMapSettings
 ---@field retry? outrider.RetrySettings
 ---@field routing? outrider.Routing
 ---@field sandbox? outrider.SandboxSettings
+---@field skills? boolean
 ---@field stateDir? string
 ---@field store? outrider.StoreSettings
 ---@field testing? outrider.TestingSettings
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
 ---@field tiers? outrider.Tiers
 ---@field tools? outrider.ClientTool[]
+---@field trialDiagnostics? 'off'|'errors'|'all'
 ---@field trusted? boolean
+---@field verify? string[]
+---@field web? outrider.WebSettings
 
 --- The mode became narrower during the turn, and counts at once.
 ---@class outrider.SettingsChanged
----@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'auto'|'full'
 ---@field secrets? outrider.Secret[]
+
+--- A model that a provider offers.
+---@class outrider.SetupModel
+---@field contextWindow? integer
+---@field name string
+---@field price? outrider.Price
+---@field tools? boolean
+
+--- Leads from nothing to a model that answers: `list` providers, see the `models` of one, `try` one, `save` it.
+---
+--- Nothing is written before `save`, which changes the user's `settings.toml` and counts from the next turn on. Only `models`
+--- and `try` ask the provider; `try` costs one small request.
+---@class outrider.SetupParams
+---@field action? 'list'|'models'|'try'|'save'
+---@field apiKeyEnv? string
+---@field baseUrl? string
+---@field keep? 'keyring'|'file'|'env'|'client'
+---@field key? string
+---@field kind? 'openai-chat'|'openai-responses'|'anthropic'|'ollama'|'gemini'
+---@field model? string
+---@field provider? string
+
+--- A provider that can be set up.
+---@class outrider.SetupProvider
+---@field apiKeyEnv? string
+---@field baseUrl string
+---@field configured? boolean
+---@field found? string
+---@field kind 'openai-chat'|'openai-responses'|'anthropic'|'ollama'|'gemini'
+---@field name string
+---@field needsKey boolean
+---@field title string
+
+--- What the step gave.
+---@class outrider.SetupResult
+---@field file? string
+---@field keeps? ('keyring'|'file'|'env'|'client')[]
+---@field model? string
+---@field models? outrider.SetupModel[]
+---@field problem? string
+---@field providers? outrider.SetupProvider[]
+---@field trial? outrider.SetupTrial
+---@field written? string
+
+--- What came of one real request.
+---@class outrider.SetupTrial
+---@field detail string
+---@field ok boolean
+---@field seconds number
 
 --- Without params of all that are open in this process.
 ---@class outrider.StatusParams
@@ -1069,7 +1499,7 @@
 ---@class outrider.SteerResult
 ---@field pendingId string
 
---- A text for the running turn: queued, or withdrawn before the model had it.
+--- A text for the running turn: queued, or withdrawn before the model had it. The same id again replaces its text.
 ---@class outrider.SteeringReceived
 ---@field pendingId string
 ---@field secrets? outrider.Secret[]
@@ -1126,9 +1556,11 @@
 ---@field images? outrider.WireImage[]
 ---@field masked? integer
 ---@field name string
+---@field ran? outrider.Ran
 ---@field read? outrider.ReadText[]
 ---@field secrets? outrider.Secret[]
 ---@field status 'ok'|'error'|'denied'|'cancelled'|'interrupted'|'skipped'
+---@field verdict? outrider.Verdict
 
 --- One tool as the model sees it.
 ---@class outrider.ToolInfo
@@ -1205,6 +1637,7 @@
 
 --- The turn is over; exactly one for each turn.
 ---@class outrider.TurnFinished
+---@field done? outrider.Done
 ---@field outcome 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'
 ---@field reason string
 ---@field secrets? outrider.Secret[]
@@ -1225,10 +1658,14 @@
 
 --- A task waits for the running turn.
 ---@class outrider.TurnQueued
+---@field checks? string[]
 ---@field context? outrider.Context
+---@field continues? string
+---@field invoked? outrider.Invoked
 ---@field limits? table<string, any>
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
+---@field plan? outrider.PlanItem[]
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
@@ -1240,15 +1677,20 @@
 
 --- What a turn goes by besides its own values.
 ---@class outrider.TurnSettings
+---@field autonomy? 'cautious'|'balanced'|'decisive'
 ---@field limits outrider.Limits
----@field permissionMode 'read-only'|'ask'|'auto-edit'|'full'
+---@field permissionMode 'read-only'|'ask'|'auto-edit'|'auto'|'full'
 
 --- A turn began.
 ---@class outrider.TurnStarted
+---@field checks? string[]
 ---@field context? outrider.Context
+---@field continues? string
+---@field invoked? outrider.Invoked
 ---@field limits? table<string, any>
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
+---@field plan? outrider.PlanItem[]
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field settings? outrider.TurnSettings
@@ -1274,6 +1716,7 @@
 --- Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it.
 ---@class outrider.UndoParams
 ---@field id? string
+---@field ids? string[]
 ---@field latest? boolean
 ---@field scope? 'hunk'|'step'|'turn'|'session'
 ---@field sessionId? string
@@ -1307,6 +1750,33 @@
 ---@field outputTokens? integer
 ---@field reasoningTokens? integer
 
+--- What an edit does to the problems of the files it changes and of those that refer to them.
+---@class outrider.Verdict
+---@field fixed? outrider.Problem[]
+---@field fixedCount? integer
+---@field introduced? outrider.Problem[]
+---@field introducedCount? integer
+
+--- Language servers came to a verdict on edits after their results were given, or looked again at problems that are left.
+---@class outrider.VerdictFound
+---@field secrets? outrider.Secret[]
+---@field told? string
+---@field verdict outrider.Verdict
+
+--- They came to their end.
+---@class outrider.VerifyFinished
+---@field attempt integer
+---@field failed string[]
+---@field secrets? outrider.Secret[]
+---@field told? string
+
+--- The model stopped after a change, and the checks of the task are run.
+---@class outrider.VerifyStarted
+---@field attempt integer
+---@field calls outrider.CheckCall[]
+---@field ignored? string[]
+---@field secrets? outrider.Secret[]
+
 --- `$/cancelRequest` ends the wait, not the turn. A `workDoneToken` shows the turn's progress.
 ---@class outrider.WaitParams
 ---@field timeout? number
@@ -1314,12 +1784,17 @@
 
 --- How it stands: no `outcome` means that the turn is still running.
 ---@class outrider.WaitResult
+---@field done? outrider.Done
 ---@field open? outrider.Open[]
 ---@field outcome? 'completed'|'cancelled'|'budget_exhausted'|'failed'|'refused'|'needs_input'
 ---@field reason? string
 ---@field summary? string
 ---@field turnId string
 ---@field usage? outrider.Usage
+
+--- What the tool `fetch_url` may read.
+---@class outrider.WebSettings
+---@field hosts? string[]
 
 --- One changed stretch of a text, in whole lines.
 ---@class outrider.WireHunk
@@ -1398,22 +1873,27 @@
 ---@field unseen? string
 
 --- A command of `workspace/executeCommand`.
----@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.jobs' | 'outrider.map' | 'outrider.models' | 'outrider.open' | 'outrider.permissions' | 'outrider.prompt' | 'outrider.redo' | 'outrider.resume' | 'outrider.retry' | 'outrider.run' | 'outrider.sessions' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
+---@alias outrider.CommandName 'outrider.answer' | 'outrider.cancel' | 'outrider.changes' | 'outrider.commands' | 'outrider.continue' | 'outrider.delete' | 'outrider.doctor' | 'outrider.events' | 'outrider.explore' | 'outrider.export' | 'outrider.fork' | 'outrider.import' | 'outrider.jobs' | 'outrider.leave' | 'outrider.map' | 'outrider.models' | 'outrider.open' | 'outrider.permissions' | 'outrider.plan' | 'outrider.prompt' | 'outrider.queue' | 'outrider.redo' | 'outrider.rename' | 'outrider.resend' | 'outrider.restore' | 'outrider.resume' | 'outrider.retry' | 'outrider.run' | 'outrider.servers' | 'outrider.sessions' | 'outrider.setup' | 'outrider.status' | 'outrider.steer' | 'outrider.tools' | 'outrider.trust' | 'outrider.undo' | 'outrider.wait'
 
 --- The type of an event, and what its data is.
 ---@alias outrider.EventType
 ---| 'approval.requested' # ApprovalRequested
 ---| 'approval.resolved' # ApprovalResolved
+---| 'auto.limited' # AutoLimited
 ---| 'budget.exhausted' # BudgetExhausted
 ---| 'context.compacted' # ContextCompacted
 ---| 'context.pruned' # ContextPruned
 ---| 'context.trimmed' # ContextTrimmed
+---| 'conversation.restored' # ConversationRestored
 ---| 'edit.applied' # EditApplied
 ---| 'edit.applying' # EditApplying
 ---| 'edit.merged' # EditMerged
 ---| 'edit.proposed' # EditProposed
 ---| 'edit.rejected' # EditRejected
 ---| 'error' # ErrorRaised
+---| 'hook.finished' # HookFinished
+---| 'hook.started' # HookStarted
+---| 'input.wanted' # InputWanted
 ---| 'instructions.found' # InstructionsFound
 ---| 'job.finished' # JobFinished
 ---| 'job.started' # JobStarted
@@ -1428,11 +1908,15 @@
 ---| 'model.routed' # ModelRouted
 ---| 'model.switched' # ModelSwitched
 ---| 'plan.updated' # PlanUpdated
+---| 'plan.written' # PlanWritten
 ---| 'question.answered' # QuestionAnswered
 ---| 'question.asked' # QuestionAsked
+---| 'queue.changed' # QueueChanged
 ---| 'sandbox.absent' # SandboxAbsent
 ---| 'session.closed' # SessionClosed
 ---| 'session.forked' # SessionForked
+---| 'session.imported' # SessionImported
+---| 'session.renamed' # SessionRenamed
 ---| 'session.restored' # SessionRestored
 ---| 'session.started' # SessionStarted
 ---| 'session.titled' # SessionTitled
@@ -1452,6 +1936,9 @@
 ---| 'undo.asked' # UndoAsked
 ---| 'undo.finished' # UndoFinished
 ---| 'undo.requested' # UndoRequested
+---| 'verdict.found' # VerdictFound
+---| 'verify.finished' # VerifyFinished
+---| 'verify.started' # VerifyStarted
 ---| 'workspace.changed' # WorkspaceChanged
 ---| 'workspace.renamed' # WorkspaceRenamed
 ---| 'workspace.saved' # WorkspaceSaved

@@ -4,6 +4,7 @@ local Session = require('outrider.session')
 local client_of = require('outrider.client')
 local config = require('outrider.config')
 local drawing = require('outrider.drawing')
+local markdown = require('outrider.markdown')
 
 local M = {}
 
@@ -42,7 +43,7 @@ local function set_keys(buffer)
       require('outrider.items').by_key(name, M.item_at_cursor())
     end)
   end
-  for _, name in ipairs({ 'steer', 'cancel', 'retry', 'undo' }) do
+  for _, name in ipairs({ 'steer', 'compose', 'edit', 'cancel', 'retry', 'undo' }) do
     map(keys[name], name, function()
       vim.cmd.Outrider(name)
     end)
@@ -154,6 +155,10 @@ draw['model.responded'] = function(view, _, data)
   end
   view.streamed[thought], view.streamed[said] = nil, nil
   view.answered = data.text ~= ''
+  local row = data.text ~= '' and view.blocks:row(said)
+  if row then
+    markdown.show(view.buffer, row, drawing.said(data.text))
+  end
 end
 
 draw['model.reset'] = function(view, _, data)
@@ -215,6 +220,10 @@ end
 
 draw['sandbox.absent'] = function(view, session, data)
   M.note(session, ('Commands of this session run without a sandbox. %s'):format(data.reason), view)
+end
+
+draw['auto.limited'] = function(view, session, data)
+  M.note(session, ('Commands ask as in permission mode auto-edit: %s'):format(data.reason), view)
 end
 
 draw['model.switched'] = function(view, session, data)

@@ -17,6 +17,9 @@ local function set_options(window)
     relativenumber = false,
     signcolumn = 'no',
     spell = false,
+    -- The signs of Markdown in answers are hidden, but in the line that the cursor is on.
+    conceallevel = 2,
+    concealcursor = '',
     foldmethod = 'expr',
     -- What was thought and what tools gave is folded, by the signs that such lines begin with.
     foldexpr = "getline(v:lnum)=~#'^[│┊]'",
