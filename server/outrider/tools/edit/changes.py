@@ -155,6 +155,24 @@ def digest(change: Change) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
+def are_near(earlier: Sequence[Change], later: Sequence[Change]) -> bool:
+    """Whether some change would be another one once the earlier ones are made: its lines, or those shown around it, are theirs."""
+    return any(_is_near(one, other) for one in earlier for other in later)
+
+
+def _is_near(earlier: Change, later: Change) -> bool:
+    files = [{located.uri for located in (one.located, one.to) if located} for one in (earlier, later)]
+    if not files[0] & files[1]:
+        return False
+    if {earlier.operation, later.operation} != {"edit"}:
+        return True
+    spans = [
+        [(hunk.line, hunk.line + len(split_lines(hunk.removed))) for hunk in one.difference.hunks]
+        for one in (earlier, later)
+    ]
+    return any(a[0] - CONTEXT <= b[1] and b[0] - CONTEXT <= a[1] for a in spans[0] for b in spans[1])
+
+
 def describe(change_id: str, call: ToolCall | None, change: Change) -> dict[str, Any]:
     """The fields that all edit events of a change share."""
     return {

@@ -11,8 +11,8 @@ from outrider.ports.text import Snapshot
 from outrider.tools.context import Action, EditContext, ToolResult, error
 from outrider.tools.edit.changes import action_for
 from outrider.tools.edit.tools import deletion
-from outrider.tools.reading import unseen
-from outrider.tools.registry import Params, Tool
+from outrider.tools.reading import misfit, unseen
+from outrider.tools.registry import MOST_CONTENT, Params, Tool
 from outrider.tools.unsaved import UNSAVED, is_own, saving
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.edits.change import Change
@@ -39,6 +39,7 @@ class ApplyPatch(Params):
 
     patch: str = Field(
         min_length=1,
+        max_length=MOST_CONTENT,
         description=(
             "'*** Begin Patch', files, '*** End Patch'. A file: '*** Add File: PATH' and lines with +; "
             "'*** Delete File: PATH'; or '*** Update File: PATH', optionally '*** Move to: PATH', then hunks: '@@' "
@@ -87,7 +88,8 @@ class _Plan:
         mark, text = apart(current.text)
         done = await asyncio.to_thread(_applied, text, patch.hunks, mark)
         if isinstance(done, Unfit):
-            self.reasons += [f"{located.shown}: {reason}" for reason in done.reasons]
+            told = [await misfit(located, reason, self._context) for reason in done.reasons]
+            self.reasons += dict.fromkeys(told)
             return
         self.notes += [f"{located.shown}: {note}" for note in done.notes]
         if patch.operation == "delete":

@@ -15,6 +15,8 @@ NOW = "\nNow in "
 """What stands before the lines of a file."""
 FAULT = "\nNew syntax error in "
 """What stands before what cannot be parsed any more."""
+VERDICT = "\nLanguage server: "
+"""What stands before what an edit did to the problems."""
 AROUND = 3
 """Lines around a change that are shown."""
 MOST_ADDED = 8
@@ -54,7 +56,7 @@ async def besides(context: ToolContext, action: Action, done: Sequence[tuple[Cha
 
 def rest(content: str) -> str:
     """What the content of a result says besides what was done."""
-    starts = [at for mark in (NOTE, NOW, FAULT) if (at := content.find(mark)) >= 0]
+    starts = [at for mark in (NOTE, NOW, FAULT, VERDICT) if (at := content.find(mark)) >= 0]
     return content[min(starts) :] if starts else ""
 
 

@@ -1,7 +1,7 @@
 """The tools that change files. They only work the change out; the executor has it approved and written."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -15,8 +15,8 @@ from outrider.tools.context import Action, EditContext, ReadContext, ToolResult,
 from outrider.tools.edit.changes import action_for
 from outrider.tools.edit.stale import line_now
 from outrider.tools.nearest import missing
-from outrider.tools.reading import unseen
-from outrider.tools.registry import Params, Tool
+from outrider.tools.reading import misfit, unseen
+from outrider.tools.registry import MOST_CONTENT, Params, Tool
 from outrider.tools.unsaved import UNSAVED, is_own, saving
 from outrider.workspace.disk.disk import DiskProblem, folder_files, folders_in
 from outrider.workspace.documents.overlay import ReadOnly, ReadProblem, is_saved_as
@@ -38,8 +38,8 @@ MOST_EDITS = 100
 class Edit(Params):
     """One replacement of several."""
 
-    old: str
-    new: str
+    old: str = Field(max_length=MOST_CONTENT)
+    new: str = Field(max_length=MOST_CONTENT)
     replace_all: bool = False
     whole_words: bool = False
 
@@ -47,18 +47,20 @@ class Edit(Params):
 class EditFile(Params):
     """Arguments of `edit_file`: `old` and `new`, or `edits`."""
 
-    path: str = Field(min_length=1, description="Path relative to the workspace.")
-    old: str = Field(default="", description="The text to replace, long enough to be unique.")
-    new: str = Field(default="", description="The text to put in its place.")
+    path: str = Field(min_length=1)
+    old: str = Field(
+        default="", max_length=MOST_CONTENT, description="The text to replace, long enough to be unique."
+    )
+    new: str = Field(default="", max_length=MOST_CONTENT, description="The text in its place.")
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
     whole_words: bool = Field(
         default=False,
-        description="Only where old is not part of a longer word; with replace_all, to rename something.",
+        description="Only where old is not part of a longer word. With replace_all, to rename something.",
     )
     edits: list[Edit] = Field(
         default=[],
         max_length=MOST_EDITS,
-        description="Instead of old and new: several replacements, in order, all or none.",
+        description="Several replacements, in order, all or none. Instead of old and new.",
     )
 
     @model_validator(mode="after")
@@ -83,16 +85,16 @@ class EditFile(Params):
 class InsertLines(Params):
     """Arguments of `insert_lines`."""
 
-    path: str = Field(min_length=1, description="Path relative to the workspace.")
-    after_line: int = Field(ge=0, description="Insert after this line, from 1; 0: at the top.")
-    text: str = Field(min_length=1, description="The lines to insert.")
+    path: str = Field(min_length=1)
+    after_line: int = Field(ge=0, description="From 1; 0: at the top.")
+    text: str = Field(min_length=1, max_length=MOST_CONTENT)
 
 
 class WriteFile(Params):
     """Arguments of `write_file`."""
 
-    path: str = Field(min_length=1, description="Path relative to the workspace.")
-    content: str = Field(description="The full text of the file.")
+    path: str = Field(min_length=1)
+    content: str = Field(max_length=MOST_CONTENT)
     overwrite: SkipJsonSchema[bool] = False
     """It says nothing any more. Older logs have it, and so have the habits of models."""
 
@@ -107,7 +109,7 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ReadContext) -> 
     wishes = [_unmarked(wish, mark) for wish in params.wishes]
     replaced = await asyncio.to_thread(replace_in_order, text, wishes)
     if isinstance(replaced, MatchProblem):
-        return error(f"{located.shown}: {replaced.message}")
+        return error(await misfit(located, replaced.message, context))
     if replaced.text == text:
         return error(f"{located.shown}: old and new are the same, so nothing would change.")
     change = _edit(located, before, mark + replaced.text, context)
@@ -126,7 +128,7 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ReadContext
     mark, text = apart(before)
     inserted = insert_lines(text, after_line, params.text.removeprefix(mark))
     if isinstance(inserted, MatchProblem):
-        return error(f"{located.shown}: {inserted.message}")
+        return error(await misfit(located, inserted.message, context))
     return await action_for(_edit(located, before, mark + inserted.text, context))
 
 
@@ -226,14 +228,14 @@ MOST_NAMED = 5
 class DeleteFile(Params):
     """Arguments of `delete_file`."""
 
-    path: str = Field(min_length=1, description="File or folder, relative to the workspace.")
+    path: str = Field(min_length=1, description="File or folder.")
 
 
 class RenameFile(Params):
     """Arguments of `rename_file`."""
 
-    from_: str = Field(alias="from", min_length=1, description="File or folder, relative to the workspace.")
-    to: str = Field(min_length=1, description="New path relative to the workspace; it must not exist.")
+    from_: str = Field(alias="from", min_length=1, description="File or folder.")
+    to: str = Field(min_length=1, description="New path; it must not exist.")
 
 
 async def deletion(context: EditContext, located: Located, snapshot: Snapshot) -> Change:
@@ -320,10 +322,10 @@ class _OfFolder:
         return f"{len(self.changes)} files" if len(self.changes) != 1 else "1 file"
 
 
-async def _of_folder(
-    located: Located, context: EditContext, change: Callable[[Located, Snapshot], Awaitable[Change | str]]
-) -> _OfFolder | str:
-    """The changes of all files of a folder; the folder goes with the last one. A text says why not."""
+async def _in_folder(
+    located: Located, context: EditContext
+) -> tuple[Sequence[Path], Mapping[str, int]] | str:
+    """The files of a folder, and its folders with their modes. A text says why it cannot be changed as a whole."""
     if located.own or located.resolved is None or located.path is None:
         return "it belongs to Outrider itself." if located.own else "it is not on disk."
     if any(
@@ -344,12 +346,24 @@ async def _of_folder(
         return f"it contains more than {MOST_FOLDERS} folders, the limit of one call."
     if not found:
         return "it contains no files, so undo could not restore it; remove it with a command."
+    names = [located.path / path.relative_to(located.resolved) for path in found]
+    return names, folders
+
+
+async def _of_folder(
+    located: Located, context: EditContext, change: Callable[[Located, Snapshot], Awaitable[Change | str]]
+) -> _OfFolder | str:
+    """The changes of all files of a folder; the folder goes with the last one. A text says why not."""
+    inside = await _in_folder(located, context)
+    if isinstance(inside, str):
+        return inside
+    names, folders = inside
     changes: list[Change] = []
     reasons: list[str] = []
     unsaved: list[Located] = []
     size = 0
-    for path in found:
-        file = await context.workspace.folders.locate(str(located.path / path.relative_to(located.resolved)))
+    for name in names:
+        file = await context.workspace.folders.locate(str(name))
         if isinstance(file, PathProblem):
             reasons.append(file.message)
             continue

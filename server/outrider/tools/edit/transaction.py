@@ -3,8 +3,9 @@
 What cannot be taken back, because somebody else was there in the meantime, is never forced: the result names it.
 """
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import uniform
 
 from outrider.ports.clock import Clock
@@ -109,7 +110,11 @@ async def write_all(
             told += "" if left else "\nNothing was changed."
         return error(told + (changes.text_now(written) if isinstance(written, NotWritten) else ""))
     said = "\n".join(changes.said(one.change, one.written) for one in done)
-    return ok(said + await besides(context, action, [(one.change, one.written) for one in done]))
+    made = [(one.change, one.written) for one in done]
+    judged, told = await asyncio.gather(context.verdicts.after(call, made), besides(context, action, made))
+    if judged is None:
+        return ok(said + told)
+    return replace(ok(said + told + judged.told), verdict=judged.verdict)
 
 
 async def _take_back(context: ToolContext, call: ToolCall, done: _Done) -> str | None:

@@ -1,0 +1,360 @@
+"""What is asked about code, and how the answers are read: places, names, texts that become others.
+
+It is the same for a server of ours and for those of the editor: both take the requests of LSP and give its results.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, cast
+
+from outrider.language.connection import METHOD_NOT_FOUND, Failure
+from outrider.language.positions import Encoding, Text, column, place_of, spelled, units
+from outrider.ports.language import CodeAction, Found, NewFile, Sources, Spot, Unknown
+
+SECONDS: Final = 20.0
+"""How long an answer may take."""
+MOST: Final = 500
+"""Places of one answer that are read."""
+MOST_FILES: Final = 300
+"""Files of one edit."""
+_LONGEST: Final = 2000
+_LONGEST_NAME: Final = 200
+_MOST_DEPTH: Final = 6
+
+KINDS: Final[Sequence[str]] = (
+    "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum", "interface", "function",
+    "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null", "enum member", "struct", "event", "operator",
+    "type parameter",
+)  # fmt: skip
+"""LSP 3.17, "SymbolKind"."""
+
+
+class Asked(Protocol):
+    """Who can be asked: a server of ours, or the editor."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """How places are counted."""
+        ...
+
+    def can(self, method: str) -> bool:
+        """Whether it may have an answer."""
+        ...
+
+    def shown(self, uri: str) -> str | None:
+        """The text that it has of a file, where that is not the one of the workspace."""
+        ...
+
+    async def ask(self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()) -> Any:
+        """Ask something."""
+        ...
+
+
+@dataclass(slots=True)
+class Answers:
+    """Asks one who knows."""
+
+    asked: Asked
+    sources: Sources
+
+    async def places(self, method: str, spot: Spot) -> list[Found] | Unknown:
+        """Where something is defined, or referred to.
+
+        Args:
+            method: `textDocument/definition` or `textDocument/references`.
+            spot: A place where its name stands.
+        """
+        said = await self._at(
+            method, spot, **({"context": {"includeDeclaration": True}} if "ref" in method else {})
+        )
+        if isinstance(said, Unknown):
+            return said
+        listed = cast("list[Any]", said) if isinstance(said, list) else [said]
+        ranges = [
+            (
+                _get(one, "uri") or _get(one, "targetUri"),
+                _get(one, "range") or _get(one, "targetSelectionRange"),
+            )
+            for one in listed[:MOST]
+        ]
+        return await self._found((uri, _get(at, "start"), Found(Spot("", 0, 0), "")) for uri, at in ranges)
+
+    async def outline(self, uri: str) -> list[Found] | Unknown:
+        """The names that a file defines."""
+        said = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, [uri])
+        return said if isinstance(said, Unknown) else await self._found(_outlined(said, uri, 0))
+
+    async def named(self, query: str, uris: Sequence[str]) -> list[Found] | Unknown:
+        """The names of the workspace that are like a query; `uris` are files that mention it."""
+        said = await self._ask("workspace/symbol", {"query": query}, uris)
+        return said if isinstance(said, Unknown) else await self._found(_outlined(said, "", 0))
+
+    async def hover(self, spot: Spot) -> str | Unknown:
+        """The signature and the documentation of what stands at a place."""
+        said = await self._at("textDocument/hover", spot)
+        if isinstance(said, Unknown):
+            return said
+        text = _plain(_get(said, "contents")).strip()
+        return text[:_LONGEST] if text else Unknown("nothing is known about it")
+
+    async def calls(self, spot: Spot, *, incoming: bool) -> list[Found] | Unknown:
+        """Who calls the function at a place, or what it calls."""
+        said = await self._at("textDocument/prepareCallHierarchy", spot)
+        if isinstance(said, Unknown):
+            return said
+        items = cast("list[Any]", said) if isinstance(said, list) else []
+        if not items:
+            return Unknown("there is no function at that place")
+        method, end = ("incomingCalls", "from") if incoming else ("outgoingCalls", "to")
+        found = await self._ask(
+            f"callHierarchy/{method}", {"item": items[0]}, [spot.uri], of="textDocument/prepareCallHierarchy"
+        )
+        if isinstance(found, Unknown):
+            return found
+        rows: list[tuple[Any, Any, Found]] = []
+        for one in cast("list[Any]", found)[:MOST] if isinstance(found, list) else ():
+            item, ranges = _get(one, end), _get(one, "fromRanges")
+            first = (
+                cast("list[Any]", ranges)[0]
+                if isinstance(ranges, list) and ranges and incoming
+                else _get(item, "selectionRange")
+            )
+            rows.append((_get(item, "uri"), _get(first, "start"), _named(item)))
+        return await self._found(rows)
+
+    async def rename(self, spot: Spot, new_name: str) -> list[NewFile] | Unknown:
+        """The texts that renaming what stands at a place leads to."""
+        said = await self._at("textDocument/rename", spot, newName=new_name)
+        return said if isinstance(said, Unknown) else await self.edited(said)
+
+    async def format(self, uri: str, lines: tuple[int, int] | None) -> list[NewFile] | Unknown:
+        """The text of a file when it is formatted, or some of its lines (first and last, from 0)."""
+        text = Text((await self.sources.texts([uri])).get(uri, ""))
+        params: dict[str, Any] = {"textDocument": {"uri": uri}, "options": _indentation(text)}
+        method = "textDocument/formatting"
+        if lines is not None:
+            method, last = "textDocument/rangeFormatting", min(lines[1], text.count - 1)
+            end = {
+                "line": last,
+                "character": units(text.line(last), len(text.line(last)), self.asked.encoding),
+            }
+            params["range"] = {"start": {"line": lines[0], "character": 0}, "end": end}
+        said = await self._ask(method, params, [uri])
+        return said if isinstance(said, Unknown) else await self.edited({"changes": {uri: said or []}})
+
+    async def actions(
+        self, uri: str, lines: tuple[int, int], problems: Sequence[Any], only: str | None
+    ) -> list[tuple[CodeAction, Any]] | Unknown:
+        """What it offers to do at some lines, each with what it says about it.
+
+        Args:
+            uri: The file.
+            lines: The first and the last line, from 0.
+            problems: The problems of the file, as it wrote them.
+            only: The only kind that is wanted, such as `quickfix`.
+        """
+        text = Text((await self.sources.texts([uri])).get(uri, ""))
+        last = min(lines[1], text.count - 1)
+        end = {"line": last, "character": units(text.line(last), len(text.line(last)), self.asked.encoding)}
+        near = [
+            one
+            for one in problems
+            if (at := place_of(_get(_get(one, "range"), "start"))) and lines[0] <= at.line <= last
+        ]
+        context: dict[str, Any] = {
+            "diagnostics": near,
+            "triggerKind": 1,
+            **({"only": [only]} if only else {}),
+        }
+        params = {
+            "textDocument": {"uri": uri},
+            "range": {"start": {"line": lines[0], "character": 0}, "end": end},
+            "context": context,
+        }
+        said = await self._ask("textDocument/codeAction", params, [uri])
+        if isinstance(said, Unknown):
+            return said
+        found: list[tuple[CodeAction, Any]] = []
+        for one in cast("list[Any]", said) if isinstance(said, list) else ():
+            title, kind = _get(one, "title"), _get(one, "kind")
+            if isinstance(title, str) and _get(one, "disabled") is None:
+                action = CodeAction(
+                    " ".join(title.split())[:_LONGEST_NAME],
+                    kind if isinstance(kind, str) else "",
+                    _get(one, "isPreferred") is True,
+                )
+                found.append((action, one))
+        return found
+
+    # --- texts that become others ----------------------------------------------------------------------------
+
+    async def edited(self, edit: Any) -> list[NewFile] | Unknown:
+        """What a `WorkspaceEdit` makes of the files, in its order (LSP 3.17, "WorkspaceEdit")."""
+        steps = _steps(edit)
+        if steps is None:
+            return Unknown("the language server's edit cannot be used")
+        uris = list(dict.fromkeys(uri for uri, _ in steps))
+        if len(uris) > MOST_FILES:
+            return Unknown(f"it would change {len(uris)} files; the limit of one call is {MOST_FILES}")
+        texts: dict[str, str | None] = dict(await self.sources.texts(uris))
+        files: dict[str, NewFile] = {}
+        for uri, step in steps:
+            problem = self._step(uri, step, texts, files)
+            if problem:
+                return Unknown(problem)
+        return [one for one in files.values() if one.operation != "edit" or one.before != one.after]
+
+    def _step(self, uri: str, step: Any, texts: dict[str, str | None], files: dict[str, NewFile]) -> str:
+        """One step of an edit; a text says why it cannot be made."""
+        text = texts.get(uri)
+        match _get(step, "kind"):
+            case "create":
+                if text is None:
+                    texts[uri] = ""
+                    files[uri] = NewFile("create", uri, None, "")
+            case "delete" if text is not None:
+                texts[uri], files[uri] = None, NewFile("delete", uri, text, None)
+            case "rename" if text is not None and (to := spelled(str(_get(step, "newUri")))) is not None:
+                files[uri] = NewFile("rename", uri, text, text, to)
+                texts[uri], texts[to] = None, text
+            case None:
+                if text is None:
+                    return f"{uri} is not there, or is no text"
+                shown = self.asked.shown(uri)
+                if shown is not None and shown != text and uri not in files:
+                    return "the text changed while the language server worked on it"
+                after = _applied(text, _get(step, "edits"), self.asked.encoding)
+                if after is None:
+                    return "the language server's edits overlap"
+                known = files.get(uri, NewFile("edit", uri, text, text))
+                texts[uri], files[uri] = after, replace(known, after=after)
+            case _:
+                return f"the language server wants to {_get(step, 'kind')} a file, which is not possible here"
+        return ""
+
+    # --- asking ----------------------------------------------------------------------------------------------
+
+    async def _at(self, method: str, spot: Spot, **more: Any) -> Any:
+        text = (await self.sources.texts([spot.uri])).get(spot.uri)
+        if text is None:
+            return Unknown("the file cannot be read")
+        line = Text(text).line(spot.line)
+        place = {"line": spot.line, "character": units(line, spot.column, self.asked.encoding)}
+        return await self._ask(
+            method, {"textDocument": {"uri": spot.uri}, "position": place, **more}, [spot.uri]
+        )
+
+    async def _ask(self, method: str, params: Any, uris: Sequence[str], *, of: str = "") -> Any:
+        if not self.asked.can(of or method):
+            return Unknown("the language server cannot do that")
+        said = await self.asked.ask(method, params, SECONDS, uris=uris)
+        if isinstance(said, Failure):
+            return Unknown(
+                "the language server cannot do that" if said.code == METHOD_NOT_FOUND else said.message
+            )
+        return said
+
+    async def _found(self, rows: Iterable[tuple[Any, Any, Found]]) -> list[Found]:
+        """Places with their lines; what has not the shape is left out."""
+        placed = [
+            (uri, at, what)
+            for given, start, what in rows
+            if (uri := spelled(str(given))) is not None and (at := place_of(start)) is not None
+        ][:MOST]
+        texts = {
+            uri: Text(text)
+            for uri, text in (
+                await self.sources.texts(list(dict.fromkeys(uri for uri, _, _ in placed)))
+            ).items()
+        }
+        found: dict[tuple[Spot, str], Found] = {}
+        for uri, at, what in placed:
+            line = texts[uri].line(at.line) if uri in texts else ""
+            spot = Spot(
+                uri, at.line, column(line, at.character, self.asked.encoding) if line else at.character
+            )
+            found.setdefault((spot, what.name), replace(what, spot=spot, line=line.strip()))
+        return list(found.values())
+
+
+def _outlined(listed: Any, uri: str, depth: int) -> Iterable[tuple[Any, Any, Found]]:
+    """Symbols in either form of LSP, those in others after them."""
+    for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
+        location = _get(one, "location")
+        at = _get(one, "selectionRange") or _get(location, "range")
+        yield uri or _get(location, "uri"), _get(at, "start"), replace(_named(one), depth=depth)
+        if depth < _MOST_DEPTH:
+            yield from _outlined(_get(one, "children"), uri, depth + 1)
+
+
+def _named(item: Any) -> Found:
+    name, kind = _get(item, "name"), _get(item, "kind")
+    detail = _get(item, "detail") or _get(item, "containerName")
+    return Found(
+        Spot("", 0, 0),
+        "",
+        name[:_LONGEST_NAME] if isinstance(name, str) else "",
+        KINDS[kind] if isinstance(kind, int) and 0 < kind < len(KINDS) else "",
+        " ".join(detail.split())[:_LONGEST_NAME] if isinstance(detail, str) else "",
+    )
+
+
+def _plain(contents: Any) -> str:
+    """What a hover says, whichever of its forms it has (LSP 3.17, "Hover")."""
+    if isinstance(contents, str):
+        return contents
+    if isinstance(contents, list):
+        return "\n".join(_plain(one) for one in cast("list[Any]", contents))
+    value = _get(contents, "value")
+    return value if isinstance(value, str) else ""
+
+
+def _steps(edit: Any) -> list[tuple[str, Any]] | None:
+    """The steps of an edit, each with the file it is about."""
+    listed, by_uri = _get(edit, "documentChanges"), _get(edit, "changes")
+    if isinstance(listed, list):
+        given = [
+            (_get(_get(one, "textDocument"), "uri") or _get(one, "uri") or _get(one, "oldUri"), one)
+            for one in cast("list[Any]", listed)
+        ]
+    elif isinstance(by_uri, dict):
+        given = [(uri, {"edits": edits}) for uri, edits in cast("dict[str, Any]", by_uri).items()]
+    else:
+        return None
+    steps = [(spelled(str(uri)), step) for uri, step in given]
+    return [(uri, step) for uri, step in steps if uri is not None] if all(uri for uri, _ in steps) else None
+
+
+def _applied(text: str, edits: Any, encoding: Encoding) -> str | None:
+    """A text with edits, all of which are about it as it was; None where they overlap or have not the shape."""
+    whole, placed = Text(text), list[tuple[int, int, str]]()
+    if not isinstance(edits, list):
+        return None
+    for one in cast("list[Any]", edits):
+        at, new = _get(one, "range"), _get(one, "newText")
+        start, end = place_of(_get(at, "start")), place_of(_get(at, "end"))
+        if start is None or end is None or not isinstance(new, str):
+            return None
+        placed.append((whole.offset(start, encoding), whole.offset(end, encoding), new))
+    parts: list[str] = []
+    at = 0
+    # Edits at the same place stay in their order.
+    for start, end, new in sorted(placed, key=lambda one: one[:2]):
+        if start < at or end < start:
+            return None
+        parts += [text[at:start], new]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _indentation(text: Text) -> Mapping[str, Any]:
+    """How a text is indented, as formatters want to know it."""
+    lines = [text.line(number) for number in range(min(text.count, 500))]
+    if any(line.startswith("\t") for line in lines):
+        return {"tabSize": 4, "insertSpaces": False}
+    widths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    return {"tabSize": min((width for width in widths if width > 1), default=4), "insertSpaces": True}
+
+
+def _get(value: Any, key: str) -> Any:
+    return cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None

@@ -1,0 +1,189 @@
+"""What an edit does to the problems of a project: the texts before and after it are shown to a server, and what it says is compared.
+
+What it says of the texts before is kept, so that as a rule one check is enough. A text that is only tried is taken back before anybody
+else is served, whatever happens.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from outrider.language.connection import Failure
+from outrider.language.positions import place_of, spelled
+from outrider.language.problems import difference
+from outrider.language.server import Server
+from outrider.ports.editor import Reported, Severity
+from outrider.ports.language import Touched, Verdict
+
+MOST_REFERRING: Final = 20
+"""Files that refer to a changed one and are judged with it."""
+MOST_NAMES: Final = 6
+"""Names of a changed file whose references are looked up."""
+_LOOK_SECONDS: Final = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What came of a comparison; of a trial it is kept for the edit that is made of it."""
+
+    key: object
+    """The edit."""
+    generation: int
+    """The texts before."""
+    before: Mapping[str, list[Reported]]
+    after: Mapping[str, list[Reported]]
+    around: Mapping[str, str]
+    """The texts of the files that refer to it."""
+
+
+class Judge:
+    """Judges edits with one server."""
+
+    def __init__(self, server: Server) -> None:
+        """Judge with a server."""
+        self._server = server
+        self._tried: _Tried | None = None
+
+    async def judge(
+        self, touched: Sequence[Touched], seconds: float, *, is_trial: bool, least: Severity
+    ) -> Verdict | None:
+        """What an edit does to the problems; None where that is not known in time.
+
+        Args:
+            touched: The files that it changes.
+            seconds: How long it may take.
+            is_trial: Whether it is not made yet, so that its texts are taken back.
+            least: The least severity that counts.
+        """
+        server = self._server
+        own = [one for one in touched if server.serves(one.uri) and one.after is not None]
+        if not own or server.row.way == "disk":
+            return None
+        async with server.its_turn():
+            await server.show_workspace(but=[one.uri for one in own])
+            self._show(own, is_before=True)
+            key, generation = tuple((one.uri, one.before, one.after) for one in own), server.generation
+            known = self._tried
+            if not is_trial and known is not None and (known.key, known.generation) == (key, generation):
+                # Nothing has changed since it was tried.
+                self._show(own, is_before=False)
+                server.keep(known.after, server.generation)
+                return self._verdict(known, own, least, is_trial=False)
+            try:
+                tried = await self._compared(own, key, seconds, keep=not is_trial)
+            finally:
+                if is_trial:
+                    self._show(own, is_before=True)
+                    server.back_to(generation)
+            if tried is None:
+                return None
+            self._tried = tried if is_trial else None
+            return self._verdict(tried, own, least, is_trial=is_trial)
+
+    async def _compared(
+        self, own: Sequence[Touched], key: object, seconds: float, *, keep: bool
+    ) -> "_Tried | None":
+        server, generation, end = self._server, self._server.generation, _now() + seconds
+        texts = await server.sources.texts(await self._referring(own, min(seconds, _LOOK_SECONDS)))
+        opened = {one.uri for one in server.sources.open()}
+        around = {
+            uri: text
+            for uri, text in texts.items()
+            if server.show(uri, text, is_as_on_disk=uri not in opened)
+        }
+        there = [*(one.uri for one in own if one.before is not None), *around]
+        before = await server.problems(there, end - _now())
+        if len(before) < len(there):
+            return None
+        self._show(own, is_before=False)
+        there = [*(one.uri for one in own), *around]
+        after = await server.problems(there, end - _now(), keep=keep)
+        return _Tried(key, generation, before, after, around) if len(after) == len(there) else None
+
+    def _show(self, own: Sequence[Touched], *, is_before: bool) -> None:
+        for one in own:
+            text = one.before if is_before else one.after
+            if text is not None:
+                self._server.show(one.uri, text)
+            elif self._server.shown(one.uri) is not None:
+                self._server.hide(one.uri)
+
+    @staticmethod
+    def _verdict(tried: "_Tried", own: Sequence[Touched], least: Severity, *, is_trial: bool) -> Verdict:
+        introduced, fixed = difference(tried.before, tried.after, least=least)
+        texts = {one.uri: one.before if is_trial else one.after for one in own}
+        about = {uri: text for uri, text in texts.items() if text is not None}
+        return Verdict(introduced, fixed, {**tried.around, **about})
+
+    # --- who refers to it ------------------------------------------------------------------------------------
+
+    async def _referring(self, own: Sequence[Touched], seconds: float) -> list[str]:
+        """The files that refer to what an edit touches, those that do so most often first."""
+        server = self._server
+        if not (server.looks_across_files and server.can("textDocument/references")):
+            return []
+        counts: dict[str, int] = {}
+        changed = {one.uri for one in own}
+        named = await asyncio.gather(*(self._names(one, seconds) for one in own))
+        places = [place for found in named for place in found]
+        for said in await asyncio.gather(
+            *(self._references(uri, at, seconds) for uri, at in places[:MOST_NAMES])
+        ):
+            for uri in said:
+                if uri not in changed:
+                    counts[uri] = counts.get(uri, 0) + 1
+        return sorted(counts, key=lambda uri: (-counts[uri], uri))[:MOST_REFERRING]
+
+    async def _names(self, one: Touched, seconds: float) -> list[tuple[str, Any]]:
+        """Where the names stand that a change of a file touches, and those that they lie in."""
+        if one.before is None or not one.lines or not self._server.can("textDocument/documentSymbol"):
+            return []
+        params = {"textDocument": {"uri": one.uri}}
+        said = await self._server.send("textDocument/documentSymbol", params)(seconds)
+        found: list[tuple[int, Any]] = []
+        _touching(said, one.lines, found, 0)
+        found.sort(key=lambda pair: -pair[0])  # the innermost first: a method before its class
+        return [(one.uri, at) for _, at in found]
+
+    async def _references(self, uri: str, at: Any, seconds: float) -> list[str]:
+        params = {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": False}}
+        said = await self._server.send("textDocument/references", params)(seconds)
+        if isinstance(said, Failure) or not isinstance(said, list):
+            return []
+        found = (spelled(str(_get(one, "uri"))) for one in cast("list[Any]", said))
+        return [uri for uri in found if uri is not None and self._server.serves(uri)]
+
+
+def _touching(symbols: Any, lines: Sequence[range], found: list[tuple[int, Any]], depth: int) -> None:
+    """Where symbols begin whose lines are among those that were changed (LSP 3.17, "DocumentSymbol", "SymbolInformation")."""
+    if not isinstance(symbols, list) or depth > _DEEPEST:
+        return
+    for one in cast("list[Any]", symbols):
+        whole = _get(one, "range") or _get(_get(one, "location"), "range")
+        start, end = place_of(_get(whole, "start")), place_of(_get(whole, "end"))
+        if start is None or end is None:
+            continue
+        if not any(start.line < max(part.stop, part.start + 1) and part.start <= end.line for part in lines):
+            continue
+        at = _get(_get(one, "selectionRange"), "start") or _get(whole, "start")
+        if place_of(at) is not None:
+            found.append((depth, at))
+        if _get(one, "kind") not in _FUNCTIONS:
+            _touching(_get(one, "children"), lines, found, depth + 1)
+
+
+_DEEPEST: Final = 8
+_FUNCTIONS: Final = (6, 9, 12)
+"""Methods, constructors and functions (LSP 3.17, "SymbolKind"): nobody else refers to what is in them."""
+
+
+def _get(value: Any, key: str) -> Any:
+    return cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

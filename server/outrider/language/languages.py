@@ -1,0 +1,418 @@
+"""The language servers of a workspace: which there are, who serves a file, when they start and end.
+
+The one thing of this package that others use. Whatever is asked, an answer or a reason comes within a time limit.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from outrider.language.answers import SECONDS, Answers
+from outrider.language.finding import Program, chosen, languages_of, programs_in, rows_of
+from outrider.language.judging import Judge
+from outrider.language.positions import path_of
+from outrider.language.problems import RANK
+from outrider.language.server import Launch, Server
+from outrider.language.table import language_of
+from outrider.ports.clock import Clock
+from outrider.ports.editor import Editor, Reported, Severity
+from outrider.ports.language import NewFile, ServerStatus, Sources, Touched, Unknown, Verdict
+from outrider_protocol.settings import LanguageServerSettings
+
+IDLE_SECONDS: Final = 900.0
+"""How long a server may be asked nothing."""
+MOST_MEMORY: Final = 4 * 1024**3
+"""Bytes that a server and all it started may have."""
+JUDGE_SECONDS: Final = 30.0
+"""How long the judgement of an edit goes on after nobody waits for it any more."""
+_LOOK_SECONDS: Final = 10.0
+"""How often servers are looked at."""
+_KNOWN_SECONDS: Final = 60.0
+"""How long it is believed which servers there are."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What there is for a folder."""
+
+    programs: Sequence[Program]
+    languages: frozenset[str]
+    missing: Mapping[str, str]
+    """For each language without a server how to get one."""
+    at: float
+
+
+@dataclass(slots=True)
+class Check:
+    """An edit that is being judged, by each server for itself."""
+
+    running: dict[str, asyncio.Task[Verdict | None]]
+    is_current: Callable[[Verdict], bool]
+    """Whether what a verdict is about is still there."""
+    _told: set[str] = field(default_factory=set[str])
+
+    async def within(self, seconds: float, clock: Clock) -> Verdict | None:
+        """What is known after so many seconds at the latest, of servers that were not told of yet; None where that is nothing."""
+        left = [task for name, task in self.running.items() if name not in self._told]
+        with suppress(TimeoutError):
+            async with clock.timeout(seconds):
+                await asyncio.gather(*map(asyncio.shield, left))
+        verdicts: list[Verdict] = []
+        for name, task in self.running.items():
+            if name not in self._told and task.done() and (verdict := task.result()) is not None:
+                self._told.add(name)
+                if self.is_current(verdict):
+                    verdicts.append(verdict)
+        return _together(verdicts) if verdicts else None
+
+    @property
+    def waits_for(self) -> list[str]:
+        """The servers that may still come to a verdict."""
+        return [name for name, task in self.running.items() if not task.done()]
+
+    async def end(self) -> None:
+        """Stop judging."""
+        for task in self.running.values():
+            task.cancel()
+        await asyncio.gather(*self.running.values(), return_exceptions=True)
+
+
+class Languages:
+    """The servers of one workspace. Nothing is looked for, and none is started, before somebody asks."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        launch: Launch,
+        clock: Clock,
+        editor: Editor,
+        *,
+        settings: Callable[[], Mapping[str, LanguageServerSettings]],
+        search_path: str,
+        is_confined: Callable[[], bool],
+        tell: Callable[[str], None],
+    ) -> None:
+        """Get ready.
+
+        Args:
+            sources: The texts of the workspace.
+            launch: Starts a server.
+            clock: Times what waits for servers.
+            editor: Has servers of its own.
+            settings: What is set about them.
+            search_path: The `PATH`.
+            is_confined: Whether a sandbox holds the servers.
+            tell: Tells the user something.
+        """
+        self._is_confined = is_confined
+        self.sources, self.clock, self.editor = sources, clock, editor
+        self._launch, self._settings, self._search_path, self._tell = launch, settings, search_path, tell
+        self._here: dict[Path, _Here] = {}
+        self._servers: dict[tuple[str, Path], Server] = {}
+        self._judges: dict[Server, Judge] = {}
+        self._missed: set[str] = set()
+        self._watching: asyncio.Task[None] | None = None
+        self._judging: set[asyncio.Task[Verdict | None]] = set()
+        self._closed = False
+
+    # --- which there are -------------------------------------------------------------------------------------
+
+    async def is_there(self) -> bool:
+        """Whether a server can be started for a language of the workspace."""
+        for folder in self.sources.folders:
+            here = await self._look(folder)
+            if any(chosen(here.programs, language) for language in here.languages):
+                return True
+        return False
+
+    async def servers_for(self, uri: str) -> list[Server]:
+        """The servers of a file, the one that knows the code first. None where nobody trusts its folder."""
+        path = path_of(uri)
+        language = None if path is None else language_of(str(path))
+        folder = (
+            None
+            if path is None
+            else max(
+                (one for one in self.sources.folders if path.is_relative_to(one)),
+                key=lambda one: len(one.parts),
+                default=None,
+            )
+        )
+        if language is None or folder is None or self._closed:
+            return []
+        programs = chosen((await self._look(folder)).programs, language)
+        if not any(one.row.role == "types" for one in programs):
+            self._name_missing(folder, language)
+        return [self._server(one, folder) for one in programs]
+
+    async def answers_for(self, uri: str, method: str) -> Answers | Unknown:
+        """Whom to ask about a file; a reason where nobody can be asked.
+
+        Args:
+            uri: The file.
+            method: What is to be asked.
+        """
+        servers = await self.servers_for(uri)
+        if not servers:
+            return Unknown(self._why_none(uri))
+        why = ""
+        for server in servers:
+            if problem := await server.ready():
+                why = why or problem
+            elif server.can(method):
+                return Answers(server, self.sources)
+        return Unknown(
+            why
+            or f"no language server of this file can do that ({', '.join(one.row.name for one in servers)})"
+        )
+
+    async def status(self) -> list[ServerStatus]:
+        """Every server that runs, could be started or is missing, for each folder."""
+        found: list[ServerStatus] = []
+        for folder in self.sources.folders:
+            here = await self._look(folder)
+            for language in sorted(here.languages):
+                programs = chosen(here.programs, language)
+                found += [self._server(one, folder).status() for one in programs]
+                if language in here.missing:
+                    found.append(
+                        ServerStatus(language, str(folder), "missing", detail=here.missing[language])
+                    )
+        await asyncio.gather(*(server.measure() for server in self._servers.values() if server.is_up))
+        return [self._now(one) for one in dict.fromkeys(found)]
+
+    def _now(self, status: ServerStatus) -> ServerStatus:
+        server = next(
+            (
+                one
+                for (name, at), one in self._servers.items()
+                if (name, str(at)) == (status.name, status.folder)
+            ),
+            None,
+        )
+        return status if server is None or status.state == "missing" else server.status()
+
+    async def _look(self, folder: Path) -> _Here:
+        known, now = self._here.get(folder), self.clock.monotonic()
+        if known is not None and now - known.at < _KNOWN_SECONDS:
+            return known
+        settings = dict(self._settings())
+        rows = rows_of(settings)
+        endings = (await self.sources.extensions()).get(folder, frozenset())
+
+        def look() -> _Here:
+            programs = programs_in(folder, rows, settings, self._search_path)
+            languages = languages_of(folder, endings, rows)
+            missing = {
+                language: ", ".join(
+                    f"{row.name} ({row.get})"
+                    for row in rows
+                    if row.enabled and language in row.languages and row.role == "types"
+                )
+                for language in languages
+                if not any(one.row.role == "types" for one in chosen(programs, language))
+            }
+            return _Here(
+                programs, frozenset(languages), {name: how for name, how in missing.items() if how}, now
+            )
+
+        self._here[folder] = here = await asyncio.to_thread(look)
+        return here
+
+    def _name_missing(self, folder: Path, language: str) -> None:
+        """Say once that a language has no server, and how to get one."""
+        how = self._here[folder].missing.get(language)
+        if how and language not in self._missed:
+            self._missed.add(language)
+            self._tell(f"no language server for {language} was found; one of these can be installed: {how}.")
+
+    def _why_none(self, uri: str) -> str:
+        path = path_of(uri)
+        language = None if path is None else language_of(str(path))
+        if language is None:
+            return "no language server is known for files of this kind"
+        if path is not None and not any(path.is_relative_to(one) for one in self.sources.folders):
+            return "language servers run in trusted workspace folders only"
+        return f"no language server for {language} was found"
+
+    def _server(self, program: Program, folder: Path) -> Server:
+        key = (program.row.name, folder)
+        if key not in self._servers:
+            self._servers[key] = server = Server(program, folder, self.sources, self._launch, self.clock)
+            self._judges[server] = Judge(server)
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), name="watch the language servers")
+        return self._servers[key]
+
+    # --- problems and verdicts -------------------------------------------------------------------------------
+
+    async def problems(self, uris: Sequence[str], seconds: float) -> tuple[list[Reported], list[str]]:
+        """The problems of files as they are now, and for each server without a verdict on all of them in time why.
+
+        Args:
+            uris: The files.
+            seconds: How long it may take.
+        """
+        by_server: dict[Server, list[str]] = {}
+        for uri in uris:
+            for server in await self.servers_for(uri):
+                by_server.setdefault(server, []).append(uri)
+        found: list[Reported] = []
+        late: list[str] = []
+        said = await asyncio.gather(
+            *(self._problems(server, own, seconds) for server, own in by_server.items())
+        )
+        for server, problems in zip(by_server, said, strict=True):
+            if len(problems) < len(by_server[server]):
+                is_down = server.state in {"ended", "failed"}
+                late.append(f"{server.row.name} ({server.last_error})" if is_down else server.row.name)
+            found += [one for items in problems.values() for one in items]
+        return found, late
+
+    async def _problems(self, server: Server, uris: list[str], seconds: float) -> dict[str, list[Reported]]:
+        end = self.clock.monotonic() + seconds
+        try:
+            async with self.clock.timeout(seconds):
+                if await server.ready():
+                    return {}
+                async with server.its_turn():
+                    await server.show_workspace(uris)
+                    return await server.problems(uris, end - self.clock.monotonic())
+        except TimeoutError:
+            return {}
+
+    async def judge(
+        self, touched: Sequence[Touched], *, is_trial: bool, least: Severity = "error"
+    ) -> Check | None:
+        """Begin to judge an edit; None where no server serves a file of it.
+
+        Args:
+            touched: The files that it changes.
+            is_trial: Whether it is not made yet.
+            least: The least severity that counts.
+        """
+        servers = list(
+            dict.fromkeys([server for one in touched for server in await self.servers_for(one.uri)])
+        )
+        servers = [one for one in servers if one.row.way != "disk" and one.state != "failed"]
+        if not servers:
+            return None
+
+        async def judged(server: Server) -> Verdict | None:
+            if await server.ready():
+                return None
+            return await self._judges[server].judge(touched, JUDGE_SECONDS, is_trial=is_trial, least=least)
+
+        running: dict[str, asyncio.Task[Verdict | None]] = {}
+        for server in servers:
+            task = asyncio.create_task(_safe(judged(server)), name=f"judge an edit with {server.row.name}")
+            running[server.row.name] = task
+            self._judging.add(task)
+            task.add_done_callback(self._judging.discard)
+        return Check(running, self.is_current)
+
+    def is_current(self, verdict: Verdict) -> bool:
+        """Whether the open documents still have the texts that a verdict is about."""
+        return all(verdict.about.get(one.uri, one.text) == one.text for one in self.sources.open())
+
+    async def resolved(self, server: Server, action: Any) -> list[NewFile] | Unknown:
+        """The texts that an action of a server leads to.
+
+        One that has no edit runs a command of the server, which then asks to apply one: only where a sandbox keeps it from doing more.
+        """
+        answers, provider = Answers(server, self.sources), server.provider("textDocument/codeAction")
+        given = cast("dict[str, Any]", action)
+        if (
+            given.get("edit") is None
+            and isinstance(provider, dict)
+            and cast("dict[str, Any]", provider).get("resolveProvider")
+        ):
+            said = await server.ask("codeAction/resolve", action, SECONDS)
+            given = cast("dict[str, Any]", said) if isinstance(said, dict) else given
+        if given.get("edit") is not None:
+            return await answers.edited(given["edit"])
+        command = given.get("command")
+        command = given if isinstance(command, str) else command
+        if not isinstance(command, dict):
+            return Unknown("the language server says nothing about what it changes")
+        if not self._is_confined():
+            return Unknown(
+                "it runs a command of the language server, and no sandbox keeps that from changing files"
+            )
+        edits = await server.edits_of(cast("dict[str, Any]", command), SECONDS)
+        return edits if isinstance(edits, Unknown) else await answers.edited(edits)
+
+    def changed_on_disk(self, paths: Mapping[str, int]) -> None:
+        """Tell the servers that run of files that were made, changed or deleted (LSP 3.17, "FileChangeType")."""
+        for (_, folder), server in self._servers.items():
+            inside = [
+                (Path(path).as_uri(), kind)
+                for path, kind in paths.items()
+                if Path(path).is_relative_to(folder)
+            ]
+            server.files_changed(inside)
+
+    # --- life ------------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """End all servers."""
+        self._closed = True
+        judging = [*self._judging]
+        for task in [*judging, *([self._watching] if self._watching is not None else [])]:
+            task.cancel()
+        await asyncio.gather(*judging, return_exceptions=True)
+        if self._watching is not None:
+            await asyncio.wait({self._watching})
+        await self.rest()
+
+    async def rest(self) -> None:
+        """End all servers, as nobody works any more. They start again when somebody asks."""
+        await asyncio.gather(*(server.close() for server in self._servers.values()))
+
+    def forget_folders(self) -> None:
+        """Look again for what there is: folders or settings have changed."""
+        self._here.clear()
+
+    async def _watch(self) -> None:
+        while True:
+            await self.clock.sleep(_LOOK_SECONDS)
+            for server in list(self._servers.values()):
+                if not server.is_up:
+                    continue
+                memory = await server.measure()
+                if memory is not None and memory > MOST_MEMORY:
+                    await server.close(f"it was ended because it used {memory >> 20} MB of memory")
+                elif server.folder not in self.sources.folders:
+                    await server.close("its folder is not trusted any more")
+                elif self.clock.monotonic() - server.used_at > IDLE_SECONDS and not server.turn.locked():
+                    await server.close()
+
+
+async def _safe(work: Awaitable[Verdict | None]) -> Verdict | None:
+    """What comes of a judgement; nothing where it fails, since no edit depends on it."""
+    try:
+        return await work
+    except Exception:
+        log.exception("an edit could not be judged")
+        return None
+
+
+def _together(verdicts: Sequence[Verdict]) -> Verdict:
+    """What several servers say."""
+    about: dict[str, str] = {}
+    for one in verdicts:
+        about.update(one.about)
+
+    def order(one: Reported) -> tuple[int, str, int]:
+        return RANK[one.severity], one.uri, one.start.line
+
+    introduced = sorted((one for verdict in verdicts for one in verdict.introduced), key=order)
+    return Verdict(
+        introduced, sorted((one for verdict in verdicts for one in verdict.fixed), key=order), about
+    )

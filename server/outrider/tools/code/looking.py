@@ -1,0 +1,178 @@
+"""The tools that ask language servers: definition, references, symbols, hover, call_hierarchy. What they give is short."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from outrider.language.answers import Answers
+from outrider.permissions.policy.decide import Access
+from outrider.ports.language import Found, Unknown
+from outrider.ports.model import ToolCall
+from outrider.tools.code.places import Place, find
+from outrider.tools.context import Action, ReadContext, ToolResult, error, ok
+from outrider.tools.registry import Params, Tool
+from outrider.workspace.paths import PathProblem
+
+MOST: Final = 100
+"""Places of one result."""
+LINE_CHARACTERS: Final = 160
+
+
+async def plan_definition(params: Place, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
+    """Ask where a name is defined."""
+    return _asking(lambda: _places(params, "textDocument/definition", context))
+
+
+async def plan_references(params: Place, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
+    """Ask where a name is used."""
+    return _asking(lambda: _places(params, "textDocument/references", context))
+
+
+async def _places(params: Place, method: str, context: ReadContext) -> ToolResult:
+    at = await find(params, method, context)
+    if isinstance(at, str):
+        return error(at)
+    said = await at.answers.places(method, at.spot)
+    if isinstance(said, Unknown):
+        return error(f"{at.name} at {at.display}: {said.message}.")
+    if not said:
+        return ok(f"Nothing was found for {at.name} at {at.display}.")
+    said.sort(key=lambda one: (context.workspace.folders.display_of(one.spot.uri), one.spot.line))
+    head = f"{len(said)} reference{'s' * (len(said) != 1)} to {at.name}, in {len({one.spot.uri for one in said})} files:"
+    return ok("\n".join(([head] if method.endswith("references") else []) + _lines(said, context)))
+
+
+class Hover(Place):
+    """Arguments of `hover`."""
+
+
+async def plan_hover(params: Place, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
+    """Ask for the signature and the documentation of a name."""
+
+    async def look() -> ToolResult:
+        at = await find(params, "textDocument/hover", context)
+        if isinstance(at, str):
+            return error(at)
+        said = await at.answers.hover(at.spot)
+        return (
+            error(f"{at.name} at {at.display}: {said.message}.")
+            if isinstance(said, Unknown)
+            else ok(f"{at.display}\n{said}")
+        )
+
+    return _asking(look)
+
+
+class CallHierarchy(Place):
+    """Arguments of `call_hierarchy`."""
+
+    direction: Literal["incoming", "outgoing"] = Field(
+        default="incoming", description="Callers, or what it calls."
+    )
+
+
+async def plan_calls(params: CallHierarchy, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
+    """Ask who calls a function, or what it calls."""
+
+    async def look() -> ToolResult:
+        at = await find(params, "textDocument/prepareCallHierarchy", context)
+        if isinstance(at, str):
+            return error(at)
+        said = await at.answers.calls(at.spot, incoming=params.direction == "incoming")
+        if isinstance(said, Unknown):
+            return error(f"{at.name} at {at.display}: {said.message}.")
+        none = "Nothing calls" if params.direction == "incoming" else "No calls are made by"
+        return ok("\n".join(_lines(said, context)) or f"{none} {at.name} at {at.display}.")
+
+    return _asking(look)
+
+
+class Symbols(Params):
+    """Arguments of `symbols`."""
+
+    path: str | None = Field(default=None, description="One file.")
+    query: str | None = Field(default=None, description="A part of a name.")
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if bool(self.path) == bool(self.query):
+            raise ValueError("give either path or query")
+        return self
+
+
+async def plan_symbols(params: Symbols, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
+    """Ask which names a file defines, or which of the workspace are like a text."""
+
+    async def look() -> ToolResult:
+        if params.path:
+            said = await _outline(params.path, context)
+        else:
+            said = await _named(params.query or "", context)
+        if isinstance(said, Unknown):
+            return error(f"{said.message[:1].upper()}{said.message[1:]}.")
+        return ok("\n".join(_outlined(said, context, with_path=not params.path)) or "No names were found.")
+
+    return _asking(look)
+
+
+async def _outline(path: str, context: ReadContext) -> list[Found] | Unknown:
+    located = await context.workspace.folders.locate(path)
+    if isinstance(located, PathProblem):
+        return Unknown(located.message)
+    answers = await context.languages.answers_for(located.uri, "textDocument/documentSymbol")
+    return answers if isinstance(answers, Unknown) else await answers.outline(located.uri)
+
+
+async def _named(query: str, context: ReadContext) -> list[Found] | Unknown:
+    answers: Answers | Unknown = Unknown("no file of the workspace mentions it")
+    for uri in await context.languages.sources.mentions(query, whole=False):
+        answers = await context.languages.answers_for(uri, "workspace/symbol")
+        if isinstance(answers, Answers):
+            return await answers.named(query, [uri])
+    return answers
+
+
+def _asking(look: Callable[[], Awaitable[ToolResult]]) -> Action:
+    return Action(access=Access("read"), perform=look)
+
+
+def _lines(found: Sequence[Found], context: ReadContext) -> list[str]:
+    """Each place in a line: where it is, what it is, and what stands there."""
+    lines: list[str] = []
+    for one in found[:MOST]:
+        who = " ".join(
+            filter(None, (one.kind, one.name, f"({one.detail})" if one.detail and one.name else one.detail))
+        )
+        where = f"{context.workspace.folders.display_of(one.spot.uri)}:{one.spot.line + 1}"
+        lines.append(": ".join(filter(None, (where, who, _cut(one.line)))))
+    return [*lines, *([f"[{len(found) - MOST} more]"] if len(found) > MOST else [])]
+
+
+def _outlined(found: Sequence[Found], context: ReadContext, *, with_path: bool) -> list[str]:
+    if with_path:
+        return _lines(found, context)
+    lines = [
+        f"{'  ' * one.depth}{one.spot.line + 1}: {one.kind} {_cut(one.line) or one.name}"
+        for one in found[: 3 * MOST]
+    ]
+    return [*lines, *([f"[{len(found) - 3 * MOST} more]"] if len(found) > 3 * MOST else [])]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
+
+
+DEFINITION = Tool(
+    "definition",
+    'Find where a name is defined. Example: {"symbol": "Tariff.price"}; where that is not clear, path and line.',
+    "read",
+    Place,
+    plan_definition,
+)
+REFERENCES = Tool("references", "Find all uses of a name.", "read", Place, plan_references)
+SYMBOLS = Tool("symbols", "List the names in a file, or in the workspace.", "read", Symbols, plan_symbols)
+HOVER = Tool("hover", "Show type, signature and documentation of a name.", "read", Hover, plan_hover)
+CALL_HIERARCHY = Tool(
+    "call_hierarchy", "List the callers of a function, or its calls.", "read", CallHierarchy, plan_calls
+)

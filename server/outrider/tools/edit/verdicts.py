@@ -1,0 +1,125 @@
+"""What an edit does to the problems that language servers find, in words and on the wire."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from outrider.ports.editor import Reported
+from outrider.ports.language import Verdict
+from outrider.ports.text import one_line
+from outrider.tools.edit.report import VERDICT
+from outrider_protocol import events
+
+MOST: Final = 20
+"""Problems of each kind on the wire."""
+MOST_TOLD: Final = 10
+"""Problems of each kind that the model is told."""
+MOST_SHOWN: Final = 3
+"""Problems of each kind that the user is shown."""
+MESSAGE_CHARACTERS: Final = 300
+
+HELD: Final = (
+    "Not asked for yet: this edit {sum}.\n{problems}\nNothing was changed. Improve it, for example by an edit that changes all these places "
+    "together; or make the same call again, and the user is asked about it as it is."
+)
+
+
+def on_wire(verdict: Verdict, display: Callable[[str], str]) -> events.Verdict:
+    """A verdict as an event has it.
+
+    Args:
+        verdict: The verdict.
+        display: How the file of a URI is written.
+    """
+    return events.Verdict(
+        introduced=[problem_on_wire(one, display) for one in verdict.introduced[:MOST]],
+        introduced_count=len(verdict.introduced),
+        fixed=[problem_on_wire(one, display) for one in verdict.fixed[:MOST]],
+        fixed_count=len(verdict.fixed),
+    )
+
+
+def problem_on_wire(one: Reported, display: Callable[[str], str]) -> events.Problem:
+    """A problem as an event has it; see `on_wire`."""
+    message = " ".join(one.message.split())
+    if len(message) > MESSAGE_CHARACTERS:
+        message = f"{message[: MESSAGE_CHARACTERS - 1]}…"
+    return events.Problem(
+        path=display(one.uri),
+        line=one.start.line + 1,
+        severity=one.severity,
+        message=message,
+        source=one.source or None,
+        code=one.code or None,
+    )
+
+
+def line_of(one: events.Problem) -> str:
+    """A problem in one line."""
+    who = " ".join(filter(None, (one.source, one.code)))
+    return f"{one_line(one.path)}:{one.line}: {one.severity}: {one.message}{f' [{who}]' if who else ''}"
+
+
+def for_user(verdict: events.Verdict) -> str:
+    """What an approval says of an edit that was tried."""
+    if not verdict.introduced_count and not verdict.fixed_count:
+        return "Introduces no errors."
+    summed = _sum(verdict)
+    lines = [f"{summed[0].upper()}{summed[1:]}:", *_lines(verdict, MOST_SHOWN)]
+    return "\n".join(lines)
+
+
+def for_model(verdict: events.Verdict | None, waits_for: Sequence[str]) -> str:
+    """What the result of an edit says of it."""
+    late = (
+        f"no verdict yet from {', '.join(waits_for)}; it is told as soon as it is known." if waits_for else ""
+    )
+    if verdict is None:
+        return f"{VERDICT}{late}" if late else ""
+    if not verdict.introduced_count and not verdict.fixed_count:
+        return f"{VERDICT}no new problems.{f' But {late}' if late else ''}"
+    return "\n".join(
+        [
+            f"{VERDICT}this edit {_sum(verdict)}:",
+            *_lines(verdict, MOST_TOLD),
+            *([f"[{late}]"] if late else []),
+        ]
+    )
+
+
+def told_later(verdict: events.Verdict) -> str | None:
+    """What the model is told of edits after their results were given; None for nothing new."""
+    if not verdict.introduced_count and not verdict.fixed_count:
+        return None
+    return "\n".join(
+        [
+            f"[Language server, on your edits of before: they {_sum(verdict, plural=True)}:]",
+            *_lines(verdict, MOST_TOLD),
+        ]
+    )
+
+
+def held_back(verdict: events.Verdict) -> str:
+    """What the model is told of an edit that is not asked for yet."""
+    return HELD.format(
+        sum=f"would {_sum(verdict, plural=True)}", problems="\n".join(_lines(verdict, MOST_TOLD))
+    )
+
+
+def _sum(verdict: events.Verdict, *, plural: bool = False) -> str:
+    introduces, fixes = ("introduce", "fix") if plural else ("introduces", "fixes")
+    parts: list[str] = []
+    if verdict.introduced_count:
+        parts.append(f"{introduces} {verdict.introduced_count}")
+    if verdict.fixed_count:
+        parts.append(f"{fixes} {verdict.fixed_count}")
+    return ", ".join(parts)
+
+
+def _lines(verdict: events.Verdict, most: int) -> list[str]:
+    lines = [line_of(one) for one in verdict.introduced[:most]]
+    if (more := verdict.introduced_count - len(lines)) > 0:
+        lines.append(f"… and {more} more")
+    lines += [f"fixed: {line_of(one)}" for one in verdict.fixed[:most]]
+    if (more := verdict.fixed_count - min(most, len(verdict.fixed))) > 0:
+        lines.append(f"… and {more} more that are fixed")
+    return lines

@@ -1,0 +1,256 @@
+"""Language servers in a turn: what an edit would break stands in its approval, what it broke in its result, and what is left in its evidence."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from scripting import DONE, call, result, step
+
+from outrider.testing import language_server
+
+TOY = str(Path(language_server.__file__))
+TAKES = {"purposes": {"reminder": []}}
+NOTHING = {"text": "They stay."}
+BREAK = call("edit_file", path="a.py", old="def fee", new="def cost", called="break")
+AGAIN = call("edit_file", path="a.py", old="def fee", new="def cost", called="again")
+MEND = call("edit_file", path="b.py", old="use fee", new="use cost", called="mend")
+
+
+def with_toy(**script):
+    """Settings with the scripted server."""
+    server = {"command": [sys.executable, "-I", TOY, json.dumps(script)], "languages": ["python"]}
+    return {"languageServers": {"toy": server}}
+
+
+@pytest.fixture
+def code(workspace):
+    (workspace / "a.py").write_text("def fee\n")
+    (workspace / "b.py").write_text("use fee\n")
+    return workspace
+
+
+async def test_an_edit_that_breaks_a_caller_goes_back_once_and_then_says_so_in_its_approval(begin, code):
+    editor = await begin(
+        "neovim-0.11",
+        [step(BREAK), step(AGAIN), step(MEND), DONE],
+        with_toy(),
+        answers=["Allow once", "Allow once"],
+    )
+    await editor.run("Rename it.")
+    status, content = result(editor)
+    assert status == "error"
+    assert content.startswith(
+        "Not asked for yet: this edit would introduce 1.\nb.py:1: error: fee is not defined [toy]"
+    )
+    asked, mended = editor.questions
+    assert "Introduces 1:\nb.py:1: error: fee is not defined [toy]\n--- a.py" in asked.message
+    assert "Fixes 1:\nfixed: b.py:1: error: fee is not defined [toy]\n--- b.py" in mended.message
+    first, second = editor.events_of("approval.requested")
+    assert first["data"]["trial"]["introduced"] == [
+        {"path": "b.py", "line": 1, "severity": "error", "message": "fee is not defined", "source": "toy"}
+    ]
+    assert (second["data"]["trial"]["introducedCount"], second["data"]["trial"]["fixedCount"]) == (0, 1)
+    assert (
+        "Language server: this edit introduces 1:\nb.py:1: error: fee is not defined" in result(editor, 1)[1]
+    )
+    assert "Language server: this edit fixes 1:" in result(editor, 2)[1]
+    (finished,) = editor.events_of("turn.finished")
+    assert finished["data"]["done"]["diagnostics"] == {"introduced": 0, "fixed": 0}
+
+
+async def test_errors_that_a_turn_leaves_behind_are_put_to_the_model_once_and_stand_in_its_evidence(
+    begin, code
+):
+    settings = {**with_toy(), "permissionMode": "full"}
+    told = {
+        **NOTHING,
+        "expect": {"last_message_contains": "1 new error is left (b.py:1: fee is not defined)"},
+    }
+    editor = await begin("neovim-0.11", [step(BREAK), DONE, told], settings, script=TAKES)
+    await editor.run("Rename it.")
+    assert editor.questions == []
+    (finished,) = editor.events_of("turn.finished")
+    assert finished["data"]["done"]["diagnostics"] == {"introduced": 1, "fixed": 0}
+    assert "1 new error is left" in finished["data"]["done"]["line"]
+    assert [one["data"]["reason"] for one in editor.events_of("turn.phase")].count("reminder") == 1
+
+
+async def test_what_a_slow_server_says_is_told_before_the_next_step(begin, code, monkeypatch):
+    monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 0.05)
+    settings = {**with_toy(late=0.2), "permissionMode": "full", "reminders": False}
+    editor = await begin("neovim-0.11", [step(BREAK), DONE], settings)
+    await editor.run("Rename it.")
+    assert "Language server: no verdict yet from toy" in result(editor)[1]
+    (found,) = editor.events_of("verdict.found")
+    assert found["data"]["told"].startswith(
+        "[Language server, on your edits of before: they introduce 1:]\nb.py:1: error"
+    )
+    assert found["seq"] < editor.events_of("model.requested")[-1]["seq"]
+
+
+async def test_nothing_is_tried_where_that_is_off_or_nobody_is_asked(begin, code, tmp_path):
+    log = tmp_path / "log"
+    editor = await begin(
+        "neovim-0.11",
+        [step(BREAK), DONE],
+        {**with_toy(log=str(log)), "trialDiagnostics": "off", "reminders": False},
+        answers=["Allow once"],
+    )
+    await editor.run("Rename it.")
+    assert "trial" not in editor.events_of("approval.requested")[0]["data"]
+    assert "introduces 1" in result(editor)[1]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [{"never": ["initialize"]}, {"crash": "textDocument/didOpen"}, {"diagnostics": "unversioned"}],
+    ids=str,
+)
+async def test_no_edit_fails_or_waits_long_because_of_a_server(begin, code, monkeypatch, script):
+    for name in ("QUESTION_SECONDS", "RESULT_SECONDS", "REQUEST_SECONDS", "SETTLE_SECONDS"):
+        monkeypatch.setattr(f"outrider.agent.loop.judging.{name}", 0.1)
+    editor = await begin(
+        "neovim-0.11", [step(BREAK), DONE], {**with_toy(**script), "reminders": False}, answers=["Allow once"]
+    )
+    await editor.run("Rename it.")
+    assert result(editor)[0] == "ok"
+    assert (code / "a.py").read_text() == "def cost\n"
+    assert "Introduces" not in editor.questions[0].message
+
+
+async def test_a_rename_in_many_files_is_one_call_one_approval_and_one_undo(begin, code):
+    for number in range(30):
+        (code / f"use{number}.py").write_text(f"use fee  # {number}\n")
+    rename = call("rename_symbol", symbol="fee", new_name="cost", called="rename")
+    editor = await begin("neovim-0.11", [step(rename), DONE], with_toy(), answers=["Allow once"])
+    editor.open("a.py")
+    editor.type("a.py", "# typed\n", at=(0, 0))
+    await editor.run("Rename it.")
+    assert result(editor)[0] == "ok"
+    assert len(editor.questions) == 1
+    assert editor.questions[0].message.startswith("Rename fee to cost (in 32 files)")
+    assert editor.text("a.py") == "# typed\ndef cost\n"
+    assert all((code / f"use{number}.py").read_text() == f"use cost  # {number}\n" for number in range(30))
+    await editor.command("outrider.undo", {"scope": "turn"})
+    assert editor.text("a.py") == "# typed\ndef fee\n"
+    assert all((code / f"use{number}.py").read_text() == f"use fee  # {number}\n" for number in range(30))
+
+
+LOOKS = {
+    "definition": ({"symbol": "fee"}, "a.py:1: def fee"),
+    "references": (
+        {"path": "b.py", "line": 1, "text": "use fee", "symbol": "fee"},
+        "2 references to fee, in 2 files:\na.py:1: def fee\nb.py:1: use fee",
+    ),
+    "symbols": ({"path": "a.py"}, "1: function def fee"),
+    "hover": ({"symbol": "fee"}, "a.py:1\ndef fee"),
+    "call_hierarchy": ({"symbol": "fee"}, "b.py:1: function file: use fee"),
+    "diagnostics": ({"path": "a.py"}, "No problems were found in a.py."),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+async def test_a_read_only_turn_can_ask_what_a_server_knows(begin, code, name):
+    given, said = LOOKS[name]
+    editor = await begin(
+        "neovim-0.11",
+        [step(call(name, called="look", **given)), DONE],
+        {**with_toy(), "permissionMode": "read-only"},
+    )
+    await editor.run("Look.")
+    assert result(editor) == ("ok", said)
+    assert editor.questions == []
+
+
+WRONG = [
+    ("definition", {"symbol": "nothing_at_all"}, "no file mentions"),
+    ("definition", {"path": "a.py", "text": "not there"}, "stands in no line"),
+    ("definition", {"path": "a.py"}, "give symbol, or path with line or text"),
+    ("hover", {"path": "../outside.py", "line": 1}, "cannot be read"),
+    (
+        "rename_symbol",
+        {"symbol": "twice", "new_name": "x"},
+        "stands for 2 things; give path and line of the one you mean:\na.py:3: def twice\nb.py:2: def twice",
+    ),
+    ("format", {"path": "notes.txt"}, "no language server is known for files of this kind"),
+    ("code_actions", {"path": "a.py", "line": 1, "apply": "Make it better"}, "No actions are offered"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "said"), WRONG)
+async def test_a_place_that_is_not_clear_is_said_to_be_none(begin, code, name, given, said):
+    (code / "a.py").write_text("def fee\n\ndef twice\n")
+    (code / "b.py").write_text("use fee\ndef twice\n")
+    (code / "notes.txt").write_text("x\n")
+    editor = await begin("neovim-0.11", [step(call(name, called="look", **given)), DONE], with_toy())
+    await editor.run("Look.")
+    assert said in result(editor)[1]
+
+
+async def test_an_action_and_a_format_are_edits_like_any_other(begin, code):
+    (code / "a.py").write_text("BAD1 x  \n")
+    calls = [
+        call("code_actions", path="a.py", line=1, called="list"),
+        call("code_actions", path="a.py", line=1, apply="Replace: BAD1 is bad", called="fix"),
+        call("format", path="a.py", called="format"),
+    ]
+    editor = await begin(
+        "neovim-0.11", [*map(step, calls), DONE], with_toy(), answers=["Allow once", "Allow once"]
+    )
+    await editor.run("Mend it.")
+    assert result(editor) == ("ok", "Replace: BAD1 is bad [quickfix] (preferred)")
+    assert [question.message.partition("\n")[0] for question in editor.questions] == [
+        "Replace: BAD1 is bad (in 1 file)",
+        "Format a.py (in 1 file)",
+    ]
+    assert "Fixes 1:" in editor.questions[0].message
+    assert (code / "a.py").read_text() == "good x\n"
+
+
+async def test_the_tools_are_offered_only_where_a_server_is_there(begin, code):
+    editor = await begin("neovim-0.11", [DONE])
+    await editor.run("Look.")
+    assert not {"definition", "diagnostics", "rename_symbol"} & set(
+        editor.events_of("model.requested")[0]["data"]["tools"]
+    )
+    assert (await editor.command("outrider.servers", {}))["servers"] == []
+
+
+async def test_the_servers_are_listed_with_their_state(begin, code):
+    editor = await begin("neovim-0.11", [step(call("definition", symbol="fee")), DONE], with_toy())
+    (server,) = (await editor.command("outrider.servers", {}))["servers"]
+    assert (server["name"], server["kind"], server["state"]) == ("toy", "language", "available")
+    await editor.run("Look.")
+    (server,) = (await editor.command("outrider.servers", {}))["servers"]
+    assert (server["state"], server["version"]) == ("running", "1.0")
+    checks = {one["name"]: one for one in (await editor.command("outrider.doctor", {}))["checks"]}
+    assert checks["languages"]["status"] == "ok"
+    assert checks["languages"]["detail"].startswith("toy (running, 1.0")
+
+
+async def test_an_untrusted_workspace_starts_none(begin, code, tmp_path):
+    settings = {**with_toy(starts=str(tmp_path / "starts")), "trusted": False}
+    editor = await begin("neovim-0.11", [step(call("definition", symbol="fee")), DONE], settings)
+    await editor.run("Look.")
+    assert "definition" not in editor.events_of("model.requested")[0]["data"]["tools"]
+    assert not (tmp_path / "starts").exists()
+
+
+async def test_what_others_write_on_disk_is_told_to_the_servers(begin, code, tmp_path):
+    log = tmp_path / "log"
+    steps = [
+        step(call("definition", symbol="fee")),
+        step(call("run_command", command="echo 'def more' > c.py")),
+        step(call("definition", symbol="more", called="more")),
+        DONE,
+    ]
+    editor = await begin("neovim-0.11", steps, {**with_toy(log=str(log)), "permissionMode": "full"})
+    await editor.run("Look.")
+    told = [
+        one
+        for one in map(json.loads, log.read_text().splitlines())
+        if one.get("method") == "workspace/didChangeWatchedFiles"
+    ]
+    assert [one["type"] for one in told[0]["params"]["changes"]] == [1]
+    assert result(editor, 2) == ("ok", "c.py:1: def more")

@@ -1,0 +1,130 @@
+"""Real language servers: an edit that breaks a caller in another file is found before it is made, and a rename changes all files."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from house import house
+
+from outrider.ports.language import Spot, Touched, Unknown
+
+HERE = Path(__file__).parent
+PATH = os.pathsep.join(
+    [str(HERE / "node_modules" / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+)
+
+PYTHON = (
+    "tariff.py",
+    "def price(hours: int) -> int:\n    return hours * 3\n",
+    "hours: int",
+    "hours: str",
+    "use{n}.py",
+    "from tariff import price\n\nTOTAL: int = price({n})\n",
+    {},
+)
+SCRIPT = (
+    "tariff.ts",
+    "export function price(hours: number): number {\n  return hours * 3;\n}\n",
+    "hours: number",
+    "hours: string",
+    "use{n}.ts",
+    'import {{ price }} from "./tariff";\nexport const total: number = price({n});\n',
+    {
+        "tsconfig.json": '{"compilerOptions": {"strict": true, "module": "esnext", "moduleResolution": "bundler", "types": []}}'
+    },
+)
+C = (
+    "tariff.h",
+    "#pragma once\nint price(int hours);\n",
+    "int hours",
+    "int *hours",
+    "use{n}.cc",
+    '#include "tariff.h"\nint total{n}() {{ return price({n} + 1); }}\n',
+    {},
+)
+SERVERS = {
+    "basedpyright": ("basedpyright-langserver", PYTHON),
+    "pyright": ("pyright-langserver", PYTHON),
+    "ty": ("ty", PYTHON),
+    "typescript-language-server": ("typescript-language-server", SCRIPT),
+    "clangd": ("clangd", C),
+}
+FILES = 30
+SECONDS = 55
+pytestmark = pytest.mark.timeout(180)
+
+
+def needs(program):
+    if shutil.which(program, path=PATH) is None:
+        pytest.skip(f"there is no {program} here; .ci/run installs it")
+
+
+def name(uri):
+    return uri.rpartition("/")[2]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_what_an_edit_breaks_is_found_and_a_rename_changes_every_file(server, tmp_path):
+    program, (file, text, old, new, other, use, besides) = SERVERS[server]
+    needs(program)
+    for path, content in {file: text, **besides}.items():
+        (tmp_path / path).write_text(content)
+    if server == "clangd":
+        commands = [
+            {
+                "directory": str(tmp_path),
+                "file": other.format(n=number),
+                "command": f"c++ -c {other.format(n=number)}",
+            }
+            for number in range(FILES)
+        ]
+        (tmp_path / "compile_commands.json").write_text(json.dumps(commands))
+    for number in range(FILES):
+        (tmp_path / other.format(n=number)).write_text(use.format(n=number))
+    async with house(tmp_path, {server: {"enabled": True}}, search_path=PATH) as languages:
+        uri = languages.sources.uri(file)
+        users = [languages.sources.uri(other.format(n=number)) for number in range(FILES)]
+        assert await languages.problems([uri, *users[:3]], SECONDS) == ([], [])
+        broken = text.replace(old, new)
+        line = text.split("\n").index(next(one for one in text.split("\n") if "price" in one))
+        touched = [Touched(uri, text, broken, [range(line, line + 1)])]
+        check = await languages.judge(touched, is_trial=True)
+        found = await check.within(SECONDS, languages.clock)
+        await check.end()
+        assert found is not None
+        assert {name(one.uri) for one in found.introduced} & {name(one) for one in users}, found
+        # Taken back, it left nothing behind.
+        assert await languages.problems([uri, *users[:3]], SECONDS) == ([], [])
+        answers = await languages.answers_for(uri, "textDocument/rename")
+        column = text.split("\n")[line].index("price")
+        renamed = await answers.rename(Spot(uri, line, column), "cost")
+        assert not isinstance(renamed, Unknown), renamed
+        changed = {name(one.uri): one.after for one in renamed}
+        assert len(changed) == FILES + 1
+        assert changed[file] == text.replace("price", "cost")
+        assert changed[other.format(n=0)] == use.format(n=0).replace("price", "cost")
+
+
+async def test_a_linter_judges_formats_and_mends_beside_the_server_that_knows_the_code(tmp_path):
+    needs("ruff")
+    needs("ty")
+    (tmp_path / "a.py").write_text("import os\nx = 1 \n")
+    async with house(
+        tmp_path, {"ruff": {"enabled": True}, "ty": {"enabled": True}}, search_path=PATH
+    ) as languages:
+        uri = languages.sources.uri("a.py")
+        problems, late = await languages.problems([uri], SECONDS)
+        assert late == []
+        assert ("Ruff", "F401") in {(one.source, one.code) for one in problems}
+        answers = await languages.answers_for(uri, "textDocument/formatting")
+        (formatted,) = await answers.format(uri, None)
+        assert formatted.after == "import os\n\nx = 1\n"
+        (ruff,) = [one for one in await languages.servers_for(uri) if one.row.name == "ruff"]
+        answers = await languages.answers_for(uri, "textDocument/codeAction")
+        offered = await type(answers)(ruff, languages.sources).actions(uri, (0, 0), ruff.raw(uri), None)
+        item = next(item for action, item in offered if "Remove unused import" in action.title)
+        (mended,) = await languages.resolved(ruff, item)
+        assert mended.after == "x = 1 \n"

@@ -1,0 +1,428 @@
+"""What only a misbehaving server shows: every answer is right or there is none, in time, whatever the server does."""
+
+import asyncio
+import json
+import random
+import time
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from house import Folder, house, toy, until
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outrider.language import server as server_module
+from outrider.ports.language import Spot, Touched, Unknown
+
+FILES = {"a.py": "def price\n\ndef other\n", "b.py": "use price\n", "c.py": "use price\nuse other\n"}
+LINES = [range(1)]
+
+
+def messages(found):
+    return sorted(one.message for one in found)
+
+
+async def verdict(
+    languages, before, after, *, seconds=5.0, name="a.py", lines=LINES, is_trial=True, least="error"
+):
+    """What one edit does to the problems; None where that is not known in time."""
+    touched = [Touched(languages.sources.uri(name), before, after, lines)]
+    check = await languages.judge(touched, is_trial=is_trial, least=least)
+    try:
+        return await check.within(seconds, languages.clock)
+    finally:
+        await check.end()
+
+
+WAYS = [
+    {},
+    {"diagnostics": "registered"},
+    {"diagnostics": "push"},
+    {"diagnostics": "settling"},
+    {"diagnostics": "push", "disorder": True},
+    {"cancelled": 2},
+    {"modified": 2},
+    {"partial": True},
+    {"late": 0.1},
+    {"encoding": "utf-8"},
+    {"encoding": "utf-32"},
+    {"loading": 0.1},
+    {
+        "asks": [
+            ["workspace/configuration", {"items": [{"section": "toy"}, {}]}],
+            ["workspace/unheard", {}],
+            ["client/registerCapability", {}],
+        ]
+    },
+]
+
+
+@pytest.mark.parametrize("script", WAYS, ids=str)
+async def test_an_edit_that_breaks_a_caller_in_another_file_is_found_before_it_is_made(toys, script):
+    if "loading" in script:
+        script = {**script, "diagnostics": "push"}
+    async with toys(FILES, **script) as languages:
+        (server,) = await languages.servers_for(languages.sources.uri("a.py"))
+        server.row = replace(server.row, loads="loading" in script)
+        found = await verdict(languages, FILES["a.py"], "def cost\n\ndef other\n")
+        assert messages(found.introduced) == ["price is not defined", "price is not defined"]
+        assert {one.uri.rpartition("/")[2] for one in found.introduced} == {"b.py", "c.py"}
+        assert not found.fixed
+        # It was taken back: what is asked next is about the texts that are there.
+        problems, late = await languages.problems([languages.sources.uri("b.py")], 5)
+        assert (problems, late) == ([], [])
+
+
+SILENT = [
+    {"diagnostics": "unversioned"},
+    {"never": ["textDocument/diagnostic"]},
+    {"diagnostics": "push", "stale": True},
+    {"unchanged": True},
+    {"never": ["textDocument/references"]},
+    {"never": ["initialize"]},
+    {"crash": "textDocument/diagnostic"},
+    {"crash": "initialize"},
+]
+
+
+@pytest.mark.parametrize("script", SILENT, ids=str)
+async def test_what_is_about_no_text_of_now_is_no_verdict(toys, script):
+    async with toys({"a.py": "BAD1\n", "b.py": ""}, **script) as languages:
+        began = time.monotonic()
+        found = await verdict(languages, "BAD1\n", "BAD1 BAD2\n", seconds=0.5)
+        assert found is None or "references" in str(script)
+        assert time.monotonic() - began < 3
+        problems, late = await languages.problems([languages.sources.uri("a.py")], 0.3)
+        if "references" not in str(script):
+            assert problems == []
+            assert [one.partition(" ")[0] for one in late] == ["toy"]
+
+
+async def test_a_server_that_crashes_is_started_again_three_times_and_then_given_up(toys, tmp_path):
+    counter = tmp_path / "starts"
+    async with toys(FILES, starts=str(counter), crash_until=99) as languages:
+        uri = languages.sources.uri("a.py")
+        for _ in range(6):
+            said = await languages.answers_for(uri, "textDocument/definition")
+            assert isinstance(said, Unknown)
+        assert counter.read_text() == "4"
+        assert "start 4 fails" in said.message
+        (status,) = [one for one in await languages.status() if one.name == "toy"]
+        assert (status.state, "start 4 fails" in status.detail) == ("failed", True)
+
+
+async def test_a_server_that_crashes_in_the_middle_is_there_again_for_the_next_question(toys, tmp_path):
+    async with toys(FILES, starts=str(tmp_path / "starts"), crash_until=1) as languages:
+        uri = languages.sources.uri("b.py")
+        assert isinstance(await languages.answers_for(uri, "textDocument/definition"), Unknown)
+        answers = await languages.answers_for(uri, "textDocument/definition")
+        (found,) = await answers.places("textDocument/definition", Spot(uri, 0, 4))
+        assert (found.spot.line, found.line) == (0, "def price")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_every_position_encoding_finds_and_renames_the_same(toys, encoding):
+    files = {"a.py": "def price\n", "b.py": "😀é use price 😀 use price\r\nuse price"}
+    async with toys(files, encoding=encoding) as languages:
+        uri = languages.sources.uri("b.py")
+        answers = await languages.answers_for(uri, "textDocument/rename")
+        (found,) = await answers.places("textDocument/definition", Spot(uri, 0, 9))
+        assert found.spot.uri.endswith("a.py")
+        changed = await answers.rename(Spot(uri, 0, 19), "cost")
+        assert {one.uri.rpartition("/")[2]: one.after for one in changed} == {
+            "a.py": "def cost\n",
+            "b.py": "😀é use cost 😀 use cost\r\nuse cost",
+        }
+
+
+async def test_columns_beyond_the_line_mean_its_end(toys):
+    async with toys(FILES, beyond=True) as languages:
+        uri = languages.sources.uri("b.py")
+        answers = await languages.answers_for(uri, "textDocument/references")
+        found = await answers.places("textDocument/references", Spot(uri, 0, 4))
+        assert {(one.spot.uri.rpartition("/")[2], one.spot.line) for one in found} == {
+            ("a.py", 0),
+            ("b.py", 0),
+            ("c.py", 0),
+        }
+        assert all(one.spot.column <= len("use price") for one in found)
+
+
+async def test_a_hundred_thousand_problems_hold_nobody_up(toys):
+    async with toys({"a.py": "BAD1\n"}, flood=100_000) as languages:
+        longest, ends = 0.0, asyncio.Event()
+
+        async def watch():
+            nonlocal longest
+            while not ends.is_set():
+                began = time.monotonic()
+                await asyncio.sleep(0.005)
+                longest = max(longest, time.monotonic() - began)
+
+        watching = asyncio.create_task(watch())
+        problems, late = await languages.problems([languages.sources.uri("a.py")], 30)
+        ends.set()
+        await watching
+        assert late == []
+        assert len(problems) == 10_000
+        assert problems[0].message == "BAD1 is bad"
+        assert longest < 1.0, "how long it really is, the benchmarks measure: here other tests run"
+
+
+async def test_what_is_typed_is_seen_and_files_that_others_changed_are_told(toys, tmp_path):
+    log = tmp_path / "log"
+    async with toys(FILES, log=str(log)) as languages:
+        uri = languages.sources.uri("b.py")
+        assert (await languages.problems([uri], 5))[0] == []
+        languages.sources.buffers["a.py"] = "def cost\n"
+        assert messages((await languages.problems([uri], 5))[0]) == ["price is not defined"]
+        del languages.sources.buffers["a.py"]
+        assert (await languages.problems([uri], 5))[0] == []
+        languages.changed_on_disk({str(tmp_path / "work" / "a.py"): 3, str(tmp_path / "elsewhere.py"): 2})
+        await languages.problems([uri], 5)
+        told = [
+            one
+            for one in map(json.loads, log.read_text().splitlines())
+            if one.get("method") == "workspace/didChangeWatchedFiles"
+        ]
+        assert [one["params"]["changes"] for one in told] == [
+            [{"uri": languages.sources.uri("a.py"), "type": 3}]
+        ]
+
+
+async def test_a_verdict_that_was_found_before_is_not_worked_out_again(toys, tmp_path):
+    log = tmp_path / "log"
+    async with toys(FILES, log=str(log)) as languages:
+        after = "def cost\n\ndef other\n"
+        await verdict(languages, FILES["a.py"], after)
+        asked = log.read_text().count("textDocument/diagnostic")
+        languages.sources.buffers["a.py"] = after
+        found = await verdict(languages, FILES["a.py"], after, is_trial=False)
+        assert messages(found.introduced) == ["price is not defined", "price is not defined"]
+        assert log.read_text().count("textDocument/diagnostic") == asked
+        await languages.problems([languages.sources.uri("a.py")], 5)
+        assert log.read_text().count("textDocument/diagnostic") == asked
+
+
+async def test_a_problem_that_only_moved_is_the_same_one(toys):
+    async with toys({"a.py": "x\nBAD1\nBAD1\n"}) as languages:
+        found = await verdict(languages, "x\nBAD1\nBAD1\n", "x\nnew\nBAD1\n\nBAD2\n")
+        assert (messages(found.introduced), messages(found.fixed)) == (["BAD2 is bad"], ["BAD1 is bad"])
+
+
+async def test_a_new_file_is_tried_and_gone_again(toys):
+    async with toys(FILES) as languages:
+        found = await verdict(languages, None, "use price\nuse nothing\n", name="new.py", lines=())
+        assert messages(found.introduced) == ["nothing is not defined"]
+        found = await verdict(languages, "use other", "use fresh", name="c.py")
+        assert messages(found.introduced) == ["fresh is not defined"]
+
+
+async def test_warnings_count_where_they_are_wanted(toys):
+    async with toys({"a.py": "\n"}) as languages:
+        assert messages((await verdict(languages, "\n", "ODD1 BAD1\n")).introduced) == ["BAD1 is bad"]
+        found = await verdict(languages, "\n", "ODD2 BAD2\n", least="warning")
+        assert [one.message for one in found.introduced] == ["BAD2 is bad", "ODD2 is bad"]
+
+
+@pytest.mark.parametrize("how", ["edit", "resolve", "command"])
+async def test_an_action_is_worked_out_and_not_done(toys, how):
+    async with toys({"a.py": "BAD1 x\n"}, actions=how) as languages:
+        uri = languages.sources.uri("a.py")
+        await languages.problems([uri], 5)
+        (server,) = await languages.servers_for(uri)
+        answers = await languages.answers_for(uri, "textDocument/codeAction")
+        ((action, item),) = await answers.actions(uri, (0, 0), server.raw(uri), None)
+        assert (action.title, action.kind, action.preferred) == ("Replace: BAD1 is bad", "quickfix", True)
+        (changed,) = await languages.resolved(server, item)
+        assert (changed.before, changed.after) == ("BAD1 x\n", "good x\n")
+        if how == "command":
+            languages._is_confined = lambda: False
+            assert isinstance(await languages.resolved(server, item), Unknown)
+
+
+async def test_a_cancel_takes_a_trial_back(toys, tmp_path):
+    log = tmp_path / "log"
+    async with toys(FILES, log=str(log), late=0.5) as languages:
+        uri = languages.sources.uri("a.py")
+        await languages.problems([uri], 5)
+        check = await languages.judge([Touched(uri, FILES["a.py"], "BAD9\n", LINES)], is_trial=True)
+        await until(lambda: "BAD9" in log.read_text())
+        await check.end()
+        assert (await languages.problems([uri], 5))[0] == []
+        await until(lambda: log.read_text().count('didChange"') > 1)
+        shown = [
+            one["params"]["contentChanges"][0]["text"]
+            for one in map(json.loads, log.read_text().splitlines())
+            if one.get("method") == "textDocument/didChange" and one["params"]["textDocument"]["uri"] == uri
+        ]
+        assert shown[-2:] == ["BAD9\n", FILES["a.py"]]
+        assert "$/cancelRequest" in log.read_text()
+
+
+async def test_nothing_is_started_where_nobody_asks_and_none_in_a_folder_nobody_trusts(toys, tmp_path):
+    async with toys(FILES, starts=str(tmp_path / "starts")) as languages:
+        assert await languages.is_there()
+        assert [one.state for one in await languages.status()] == ["available"]
+        assert not (tmp_path / "starts").exists()
+
+        class Distrusted(Folder):
+            folders = ()
+
+        languages.sources = Distrusted(tmp_path / "work")
+        assert not await languages.is_there()
+        said = await languages.answers_for((tmp_path / "work" / "a.py").as_uri(), "textDocument/hover")
+        assert said == Unknown("language servers run in trusted workspace folders only")
+
+
+async def test_a_missing_server_is_named_once_with_how_to_get_it(tmp_path):
+    (tmp_path / "a.go").write_text("")
+    told = []
+    async with house(
+        tmp_path, {"*": {"enabled": True}}, search_path=str(tmp_path), tell=told.append
+    ) as languages:
+        for _ in range(3):
+            said = await languages.answers_for((tmp_path / "a.go").as_uri(), "textDocument/hover")
+            assert said == Unknown("no language server for go was found")
+        assert told == [
+            "no language server for go was found; one of these can be installed: gopls (go install golang.org/x/tools/gopls@latest)."
+        ]
+
+
+async def test_the_project_comes_first_then_the_path_then_the_settings(tmp_path):
+    from outrider.language.finding import chosen, programs_in, rows_of
+    from outrider_protocol.settings import LanguageServerSettings
+
+    def make(place, name):
+        path = tmp_path / place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+        return path
+
+    given = {"pyright": LanguageServerSettings(command=[str(make("opt", "mine"))])}
+    rows = rows_of(given)
+
+    def first():
+        return [
+            one.argv[0] for one in chosen(programs_in(tmp_path, rows, given, str(tmp_path / "bin")), "python")
+        ]
+
+    assert first() == [str(tmp_path / "opt" / "mine")]
+    in_path = make("bin", "pyright-langserver")
+    assert first() == [str(in_path)]
+    own = make(".venv/bin", "ty")
+    assert first() == [str(own)], "what the project has comes before what is further up in the table"
+    lint = make("bin", "ruff")
+    assert first() == [str(own), str(lint)]
+
+
+async def test_an_idle_server_ends_and_one_that_takes_too_much_memory_too(toys, monkeypatch):
+    monkeypatch.setattr("outrider.language.languages._LOOK_SECONDS", 0.02)
+    async with toys(FILES) as languages:
+        uri = languages.sources.uri("a.py")
+        await languages.problems([uri], 5)
+        (server,) = await languages.servers_for(uri)
+        assert server.status().memory is None or server.status().memory > 1_000_000
+        monkeypatch.setattr("outrider.language.languages.MOST_MEMORY", 1)
+        await until(lambda: not server.is_up)
+        assert "MB of memory" in server.status().detail
+        monkeypatch.setattr("outrider.language.languages.MOST_MEMORY", 1 << 40)
+        await languages.problems([uri], 5)
+        assert server.is_up
+        monkeypatch.setattr("outrider.language.languages.IDLE_SECONDS", 0.05)
+        await until(lambda: not server.is_up)
+        assert server.status().state == "available"
+
+
+TIMINGS = 200
+
+
+@pytest.mark.parametrize("way", ["pull", "push", "settling"])
+async def test_promise_15_typing_at_any_moment_never_brings_a_verdict_about_text_that_is_gone(toys, way):
+    """An edit is judged while somebody types in its file and in those that refer to it; each verdict fits the texts of its moment."""
+    count = (
+        settings.get_profile("search").max_examples if settings.default.max_examples > TIMINGS else TIMINGS
+    )
+    chance = random.Random(settings.default.max_examples if settings.default.max_examples > TIMINGS else 15)
+    fresh = 0
+    async with toys(FILES, diagnostics=way, late=0.002) as languages:
+        sources = languages.sources
+        sources.buffers.update(FILES)
+        for number in range(count // 3 + 1):
+            before = f"def price\n# {number}\n"
+            after = f"def cost\nBAD{number}\n"
+            sources.buffers.update({"a.py": before, "b.py": "use price\n", "c.py": ""})
+            check = await languages.judge(
+                [Touched(sources.uri("a.py"), before, after, LINES)], is_trial=False
+            )
+            sources.buffers["a.py"] = after
+
+            async def read(check=check):
+                found = await check.within(5, languages.clock)
+                return found, f"{sources.buffers['a.py']} {sources.buffers['b.py']}"
+
+            reading = asyncio.create_task(read())
+            for _ in range(chance.randint(0, 2)):
+                await asyncio.sleep(chance.uniform(0, 0.012))
+                name = chance.choice(["a.py", "b.py"])
+                sources.buffers[name] = (
+                    sources.buffers[name]
+                    .replace(f"BAD{number}", f"BADtyped{number}")
+                    .replace("use price", "use cost")
+                )
+            found, texts = await reading
+            if found is None:
+                continue
+            fresh += 1
+            wanted = {word for word in texts.split() if word.startswith("BAD")}
+            wanted |= {"price"} if "use price" in texts else set()
+            assert {one.message.split()[0] for one in found.introduced} == wanted, number
+    assert fresh > count // 12, "most are judged in time"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6), st.text("ab😀\n\r", max_size=4)), max_size=5),
+    st.text("ab😀é\n\r", max_size=20),
+)
+def test_edits_of_a_server_are_applied_as_lsp_says_or_not_at_all(given_edits, text):
+    from outrider.language.answers import _applied
+    from outrider.language.positions import Text
+    from outrider.ports.text import Place
+
+    whole = Text(text)
+    edits = [
+        {
+            "range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": width}},
+            "newText": new,
+        }
+        for line, width, new in given_edits
+    ]
+    after = _applied(text, edits, "utf-16")
+    spans = sorted(
+        (whole.offset(Place(line, 0), "utf-16"), whole.offset(Place(line, width), "utf-16"))
+        for line, width, _ in given_edits
+    )
+    overlaps = any(end > start for (_, end), (start, _) in pairwise(spans))
+    assert (after is None) == overlaps
+    if after is not None:
+        kept = len(text) - sum(end - start for start, end in spans)
+        assert len(after) == kept + sum(len(new) for _, _, new in given_edits)
+
+
+def test_the_table_is_short_and_names_its_tested_servers():
+    from outrider.language.table import TABLE
+
+    assert len(TABLE) <= 25
+    assert {row.name for row in TABLE if row.tested} == {
+        "basedpyright",
+        "pyright",
+        "ty",
+        "ruff",
+        "typescript-language-server",
+        "clangd",
+    }
+    assert all(row.get for row in TABLE)
+    assert server_module.MOST_STARTS == 4
+    assert toy()["languages"] == ["python"]
