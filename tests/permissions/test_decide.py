@@ -13,18 +13,19 @@ ACCESSES = st.builds(
     effect=st.sampled_from(["read", "edit", "execute", "ask"]),
     inside=st.booleans(),
     grant=st.sampled_from([None, "a", "b"]),
+    can_be_undone=st.booleans(),
 )
 GRANTS = st.sets(st.sampled_from(["a", "b", "c"]))
 WIDTH = {"deny": 0, "ask": 1, "allow": 2}
 
 TABLE = {
-    ("read", True): ["allow", "allow", "allow", "allow"],
-    ("read", False): ["ask", "ask", "ask", "allow"],
-    ("edit", True): ["deny", "ask", "allow", "allow"],
-    ("edit", False): ["deny", "ask", "ask", "allow"],
-    ("execute", True): ["deny", "ask", "ask", "allow"],
-    ("execute", False): ["deny", "ask", "ask", "allow"],
-    ("ask", True): ["allow", "allow", "allow", "allow"],
+    ("read", True): ["allow", "allow", "allow", "allow", "allow"],
+    ("read", False): ["ask", "ask", "ask", "ask", "allow"],
+    ("edit", True): ["deny", "ask", "allow", "allow", "allow"],
+    ("edit", False): ["deny", "ask", "ask", "ask", "allow"],
+    ("execute", True): ["deny", "ask", "ask", "ask", "allow"],
+    ("execute", False): ["deny", "ask", "ask", "ask", "allow"],
+    ("ask", True): ["allow", "allow", "allow", "allow", "allow"],
 }
 
 
@@ -71,3 +72,11 @@ def test_every_verdict_has_a_reason(access, mode, grants):
 @given(st.lists(MODES, min_size=1))
 def test_the_narrowest_is_that_of_all(modes):
     assert PERMISSION_MODES.index(narrowest(*modes)) == min(map(PERMISSION_MODES.index, modes))
+
+
+@pytest.mark.parametrize("mode", PERMISSION_MODES)
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_command_that_can_be_undone_runs_in_the_mode_for_that(mode, inside):
+    verdict = decide(Access("execute", inside=inside, can_be_undone=True), mode, set()).verdict
+    in_auto = "allow" if inside else "ask"
+    assert verdict == {"read-only": "deny", "auto": in_auto, "full": "allow"}.get(mode, "ask")

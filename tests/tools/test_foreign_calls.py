@@ -6,7 +6,7 @@ import pytest
 
 from outrider.tools.all import own_tools
 
-TOOLS = {tool.name: tool for tool in own_tools().offered(read_only=False)}
+TOOLS = {tool.name: tool for tool in own_tools().offered("agent")}
 PATCH = "*** Begin Patch\n*** Delete File: a\n*** End Patch"
 
 ARGUMENTS = [

@@ -102,11 +102,11 @@ def _tool(registered: ClientTool) -> HandedTool:
             return ToolResult("error" if answer.is_error else "ok", answer.content)
 
         key = f"{name}\0{json.dumps(params.values, sort_keys=True)}"
-        title = f"Tool {name} {_visible(json.dumps(params.values, ensure_ascii=False))}"
+        title = f"Tool {name} {written(params.values)}"
         detail = "Your editor runs it."
         if len(title) > TITLE_CHARACTERS:
             title = f"{title[: TITLE_CHARACTERS - 1]}…"
-            detail += f"\n{_visible(json.dumps(params.values, ensure_ascii=False, indent=2))}"
+            detail += f"\n{written(params.values, indent=2)}"
         return Action(
             access=Access(effect, grant=f"tool:{key}"),
             perform=perform,
@@ -263,6 +263,11 @@ def _misfit(schema: Mapping[str, Any], given: dict[str, Any]) -> str | None:
 
 def _cut(text: str) -> str:
     return text if len(text) <= PROBLEM_CHARACTERS else f"{text[: PROBLEM_CHARACTERS - 1]}…"
+
+
+def written(values: Mapping[str, Any], indent: int | None = None) -> str:
+    """Arguments as a user reads them, with nothing hidden."""
+    return _visible(json.dumps(values, ensure_ascii=False, indent=indent))
 
 
 def _visible(text: str) -> str:

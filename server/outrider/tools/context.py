@@ -9,21 +9,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from outrider.language.languages import Languages
+from outrider.mcp.results import Answer, Wanted
 from outrider.permissions.policy.commands import Command, Part
 from outrider.permissions.policy.decide import Access, Judgement, NoSandbox
 from outrider.permissions.secrets.masking import Masking
 from outrider.ports.clock import Clock
-from outrider.ports.editor import Reported, ToolAnswer, Unanswered
+from outrider.ports.editor import ToolAnswer
 from outrider.ports.ids import IdKind
 from outrider.ports.model import Image, ToolCall
 from outrider.processes import Job, Jobs, Supervisor
 from outrider.processes.sandbox import Confined, Facts
 from outrider.workspace.documents.saving import Tried
-from outrider.workspace.edits.change import Change
+from outrider.workspace.edits.change import Change, Written
 from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
 from outrider.workspace.workspace import View, Workspace
-from outrider_protocol.events import Decision, EventData, RulePattern, ToolStatus
+from outrider_protocol.events import Decision, EventData, InputField, Ran, RulePattern, ToolStatus, Verdict
 from outrider_protocol.settings import Effect, Limits, PermissionMode
 
 OUTSIDE = " outside the workspace"
@@ -42,6 +44,10 @@ class ToolResult:
     """What the model is shown with `content`."""
     image_contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The contents of `images`, by hash."""
+    ran: Ran | None = None
+    """What a command that came to its end is evidence of."""
+    verdict: Verdict | None = None
+    """What an edit does to the problems of the files, or would do, where that is known."""
 
 
 def ok(content: str, read: dict[str, str] | None = None) -> ToolResult:
@@ -90,10 +96,14 @@ class Action:
     """Whether it runs a command without the sandbox that it failed in: its yes has a title of its own."""
     puts_back: bool = False
     """Whether it undoes what a command did to protected files: its answers have titles of their own."""
+    asked_alone: bool = False
+    """Whether it is never asked about together with other edits of its step."""
     amid_call: bool = False
     """Whether it is asked in the middle of its call, which did something else before: an earlier yes was for that."""
     as_reviewed: bool = False
     """Whether what the user decided about its hunks is in it already."""
+    trial: Verdict | None = None
+    """What it would do to the problems of the files, where that was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +187,97 @@ class Rules(Protocol):
         """Tell the user, once in a session, that its commands run without a sandbox."""
         ...
 
+    def tell_of_no_copy(self, reason: str) -> None:
+        """Tell the user, once in a session, that commands ask in mode `auto` because no copy of the files can be kept."""
+        ...
+
+
+class BeforeRestart(Protocol):
+    """What came of the questions of a server before a restart."""
+
+    @property
+    def state(self) -> str | None:
+        """What the server wants back."""
+        ...
+
+    @property
+    def answers(self) -> Mapping[str, Answer]:
+        """What the user said, by what the server calls it."""
+        ...
+
+
+class ServerQuestions(Protocol):
+    """The user, where an MCP server wants something of them in the middle of a call."""
+
+    async def ask(
+        self, call: ToolCall, server: str, wanted: Sequence[Wanted], state: str | None
+    ) -> Sequence[Answer]:
+        """Ask for all of it, and give the answers in the same order."""
+        ...
+
+    async def ask_again(self, call: ToolCall) -> ToolResult | None:
+        """Ask what was open when the process ended; a result means that the call is not made again."""
+        ...
+
+    def before(self, call: ToolCall) -> BeforeRestart | None:
+        """What the server gets back that asked before a restart; None where it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanUnwritten:
+    """Why the document of a plan could not be written."""
+
+    message: str
+
 
 class Questions(Protocol):
     """The user, where they are asked a question."""
+
+    @property
+    def servers(self) -> ServerQuestions:
+        """What MCP servers want of them."""
+        ...
 
     def answered(self, call: ToolCall, question: str) -> str | None:
         """The answer to that question of the call, None where there is none yet."""
         ...
 
-    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
-        """Ask a question and give the answer."""
+    def answered_before(self, question: str) -> str | None:
+        """The answer that an earlier call of the session got to the same question, None where none did."""
+        ...
+
+    def asks_too_often(self, call: ToolCall) -> str | None:
+        """Why the model may not ask again in this turn; None where it may."""
+        ...
+
+    async def write_plan(
+        self, goal: str, steps: Sequence[str], files: Sequence[str], checks: Sequence[str]
+    ) -> str | PlanUnwritten:
+        """Write the document of a plan, in place of the one that the turn wrote before; gives its path."""
+        ...
+
+    async def ask(
+        self,
+        call: ToolCall,
+        question: str,
+        options: Sequence[str],
+        *,
+        free_form: bool,
+        detail: str = "",
+        fields: Sequence[InputField] = (),
+        url: str | None = None,
+    ) -> str:
+        """Ask a question and give the answer.
+
+        Args:
+            call: Whose question it is.
+            question: Its text.
+            options: Answers to choose from.
+            free_form: Whether any text is an answer.
+            detail: What the options mean.
+            fields: The values that an MCP server wants.
+            url: The page that it wants opened.
+        """
         ...
 
 
@@ -195,6 +286,10 @@ class User(Questions, Protocol):
 
     def approved(self, call: ToolCall) -> str | None:
         """Digest of the action that they said yes to for this call, None where they did not."""
+        ...
+
+    def asked_by_hook(self, call: ToolCall) -> str:
+        """Why a hook has them asked about the call; empty where none does."""
         ...
 
     def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
@@ -207,6 +302,21 @@ class User(Questions, Protocol):
 
     def notes(self, call: ToolCall) -> Sequence[str]:
         """What they have said so far with a yes to the call."""
+        ...
+
+    def demanded(self, call: ToolCall) -> bool:
+        """Whether a call is a check of the task, and not the model's."""
+        ...
+
+    @property
+    def asks_together(self) -> bool:
+        """Whether the edits of one step are one question."""
+        ...
+
+    async def approve_together(
+        self, asked: Sequence[tuple[ToolCall, Action, Sequence[str]]]
+    ) -> Sequence[Approval]:
+        """Ask for a yes to several edits in one question. See `approve`."""
         ...
 
     async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:
@@ -238,6 +348,30 @@ class Client(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What language servers say of an edit."""
+
+    verdict: Verdict | None
+    """None: nothing yet."""
+    told: str
+    """The same in words: before an edit for the user, after it for the model."""
+    held: str = ""
+    """Before an edit: what the model is told instead of the question; empty where the user is asked."""
+
+
+class Verdicts(Protocol):
+    """Language servers, where they judge the edits of a turn."""
+
+    async def before(self, call: ToolCall, changes: Sequence[Change]) -> Judged | None:
+        """What the edit of a call would do, for as long as a question may wait; None where that is not known."""
+        ...
+
+    async def after(self, call: ToolCall, done: Sequence[tuple[Change, Written]]) -> Judged | None:
+        """What an edit that was made did; what is not known in time is told before the next request. None where nobody judges."""
+        ...
+
+
 class Knowledge(Protocol):
     """What the model has seen of the files, and can be shown."""
 
@@ -262,6 +396,11 @@ class Knowledge(Protocol):
 
 class Buffers(Protocol):
     """The open documents that this session has changed, and how they are saved."""
+
+    @property
+    def tells_saves(self) -> bool:
+        """Whether the client says when a document was saved."""
+        ...
 
     def unsaved(self) -> Sequence[str]:
         """URIs of those that were not saved since."""
@@ -347,17 +486,14 @@ class Commands(Protocol):
         ...
 
 
-Diagnostics = Callable[[Sequence[str] | None], Awaitable[Sequence[Reported] | Unanswered]]
-"""What the language servers and linters of the editor report, of the documents of these URIs or of all."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReadContext:
     """What a tool gets that reads."""
 
     workspace: View
     knowledge: Knowledge
-    diagnostics: Diagnostics
+    languages: Languages
+    """The language servers of the workspace, and those of the editor."""
     masking: Masking
     """The secrets of the session, and what stands for them."""
     limits: Limits
@@ -406,6 +542,7 @@ class ToolContext(EditContext, AskContext, ClientContext, JobContext):
     workspace: Workspace
     user: User
     rules: Rules
+    verdicts: Verdicts
     commands: Commands
     jobs: Jobs
     label: str

@@ -1,7 +1,7 @@
-"""The tool that looks at the problems that the editor's language servers and linters report.
+"""The tool that looks at problems: those that the editor shows, and those that our own language servers find.
 
-Only the editor has them together. What it tells is of any origin: nothing outside the workspace and nothing of a file
-that is shut is passed on, and never more than a bounded part.
+What they tell is of any origin: nothing outside the workspace and nothing of a file that is shut is passed on, and never more than a
+bounded part. Of our own servers a verdict is about the text of now, or there is none yet.
 """
 
 import asyncio
@@ -20,9 +20,15 @@ from outrider.tools.registry import Params, Tool
 from outrider.workspace.paths import Located, PathProblem
 from outrider.workspace.text.lines import Lines
 
+OWN_SOURCE: Final = "outrider"
+"""The source of the diagnostics that Outrider publishes itself."""
 MOST: Final = 200
 """Problems of one result."""
 MESSAGE_CHARACTERS: Final = 400
+MOST_FILES: Final = 50
+"""Files that our own servers are asked about, where none is named."""
+SECONDS: Final = 10.0
+"""How long they may take."""
 
 _RANK: Final = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 _WHY: Final = {
@@ -35,9 +41,7 @@ _WHY: Final = {
 class Diagnose(Params):
     """Arguments of `diagnostics`."""
 
-    path: str | None = Field(
-        default=None, min_length=1, description="File, relative to the workspace. Default: all files."
-    )
+    path: str | None = Field(default=None, min_length=1, description="Default: all files.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +62,34 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadConte
         located = there
 
     async def perform() -> ToolResult:
-        answer = await context.diagnostics(None if located is None else [_spelled(located, context)])
-        if isinstance(answer, Unanswered):
-            why = _WHY.get(answer.why, "its answer cannot be used")
+        said = await context.languages.editor.diagnostics(
+            None if located is None else [_spelled(located, context)]
+        )
+        own, late, asked = await _of_servers(located, context)
+        shown: Sequence[Reported] = ()
+        if not isinstance(said, Unanswered):
+            shown = said
+        elif said.why == "unsupported" and not asked:
+            return error(
+                "No language server was found for this, and the editor does not tell what its own ones find."
+            )
+        elif said.why != "unsupported":
+            why = _WHY.get(said.why, "its answer cannot be used")
             return error(f"Could not get diagnostics from the editor: {why}.")
+        known = {(one.uri, one.start.line, one.message) for one in shown}
+        answer = [*shown, *(one for one in own if (one.uri, one.start.line, one.message) not in known)]
         found, shut = await asyncio.to_thread(_of_workspace, answer, located, context)
         lines = [_line(one, columns) for one, columns in _with_columns(found[:MOST], context)]
         if not found:
-            lines = [f"The editor reports no problems{'' if located is None else f' in {located.display}'}."]
+            where = "" if located is None else f" in {located.display}"
+            lines = [f"{'No problems were found' if asked else 'The editor reports no problems'}{where}."]
         if len(found) > MOST:
             lines.append(f"[{len(found) - MOST} more, less severe; pass a path to see one file]")
         lines += [
             f"[{path} has problems but is a secret file; pass its path to ask the user]" for path in shut
         ]
+        if late:
+            lines.append(f"[no verdict yet from {', '.join(late)}]")
         return ok("\n".join(lines))
 
     if located is None:
@@ -83,6 +102,27 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadConte
         detail=f"It resolves to {located.resolved}.",
         digest=f"{title}\0{located.resolved}",
     )
+
+
+async def _of_servers(
+    located: Located | None, context: ReadContext
+) -> tuple[list[Reported], list[str], bool]:
+    """The problems that our own servers find, the servers that have no verdict yet, and whether any was asked.
+
+    Without a file these are about what is open, and what the session has seen or changed.
+    """
+    if located is not None:
+        uris = [located.uri]
+    else:
+        seen = context.knowledge.known_paths()[-MOST_FILES:]
+        files = await context.workspace.folders.locate_all(seen)
+        own = [one.uri for one in files if isinstance(one, Located) and one.inside]
+        uris = list(dict.fromkeys([*(one.uri for one in context.languages.sources.open()), *own]))[
+            -MOST_FILES:
+        ]
+    served = [uri for uri in uris if await context.languages.servers_for(uri)]
+    found, late = await context.languages.problems(served, SECONDS) if served else ([], [])
+    return found, late, bool(served)
 
 
 def _spelled(located: Located, context: ReadContext) -> str:
@@ -99,6 +139,8 @@ def _of_workspace(
     shut: dict[str, None] = {}
     files: dict[str, Located | PathProblem] = {}
     for one in reported:
+        if one.source == OWN_SOURCE:
+            continue  # the model has the output of its checks
         located = files.get(one.uri) or context.workspace.folders.locate_now(one.uri)
         files[one.uri] = located
         if isinstance(located, PathProblem) or located.own:
@@ -146,10 +188,7 @@ def _line(each: _Found, column: int | None) -> str:
 
 DIAGNOSTICS = Tool(
     "diagnostics",
-    "Get the current errors and warnings of the editor's language servers and linters, "
-    "worst first. They include unsaved changes; after an edit they may take a few "
-    "seconds. Most servers report only on open files; it does not replace tests. Example: "
-    '{"path": "src/app.py"}',
+    "Get what language servers and linters find in a file, or in the files of this session, worst first. It does not replace tests.",
     "read",
     Diagnose,
     plan_diagnostics,

@@ -14,7 +14,7 @@ from typing import Any
 from outrider.permissions.policy.decide import UNSANDBOXED, Judgement
 from outrider.ports.model import Image, ToolCall, content_hash
 from outrider.ports.text import visible
-from outrider.tools.context import Action, Approval, ToolContext, ToolResult, error
+from outrider.tools.context import Action, Approval, Judged, ToolContext, ToolResult, error
 from outrider.tools.edit import changes, placeholders, review, stale
 from outrider.tools.edit.placeholders import Given
 from outrider.tools.edit.transaction import Patience, write_all
@@ -53,6 +53,8 @@ class Executor:
     def __init__(self, registry: Registry, context: ToolContext) -> None:
         self._registry = registry
         self._context = context
+        self._answered: dict[str, tuple[Planned, Approval, list[str]]] = {}
+        """What was said of edits that were asked about together: as they were planned then, and the ids of their changes."""
 
     async def execute(self, calls: Sequence[ToolCall]) -> None:
         """Run the calls in order; neighbours that only read run at the same time.
@@ -60,7 +62,12 @@ class Executor:
         What a bystander sees does not depend on the scheduling: events are recorded in the order of the calls.
         """
         waiting = list(calls)
+        last = -1
         while waiting:
+            edits = list(takewhile(lambda call: self._registry.effect(call.name) == "edit", waiting))
+            if len(edits) > 1 and len(calls) - len(waiting) > last:
+                last = len(calls) - len(waiting) + len(edits)
+                await self._ask_together(edits)
             reads = list(takewhile(lambda call: self._registry.effect(call.name) == "read", waiting))
             group = reads or waiting[:1]
             plans = await asyncio.gather(*(self._plan(call) for call in group))
@@ -68,10 +75,46 @@ class Executor:
             if ready:
                 await self._run_together(list(zip(group, ready, strict=False)))
             else:
-                result = self._reviewed(group[0], _named(plans[0], await self._run_alone(plans[0])))
+                result = self._reviewed(group[0], _named(plans[0], await self._run_one(plans[0])))
                 await self._context.masking.look(result.content)
                 self._finish(group[0], result)
             waiting = waiting[max(1, len(ready)) :]
+
+    async def _ask_together(self, calls: Sequence[ToolCall]) -> None:
+        """Ask once about the edits of a step, where the client shows one question at a time.
+
+        Together are those that can be worked out for the texts as they are, and that ask for no other reason than the mode. One that
+        lies near an earlier one would not be the same any more once that is made.
+        """
+        context = self._context
+        if not context.user.asks_together:
+            return
+        plans = await asyncio.gather(*(self._plan(call) for call in calls))
+        asking: list[Planned] = []
+        for plan in takewhile(self._asks_plainly, plans):
+            if not isinstance(plan, Planned) or changes.are_near(
+                [change for one in asking for change in one.action.changes], plan.action.changes
+            ):
+                break
+            asking.append(plan)
+        if len(asking) < 2:
+            return
+        proposed = [
+            list(context.user.proposed(plan.call, plan.action))
+            or changes.propose(context, plan.call, plan.action.changes)
+            for plan in asking
+        ]
+        asked = [(plan.call, replace(plan.action), ids) for plan, ids in zip(asking, proposed, strict=True)]
+        approvals = await context.user.approve_together(asked)
+        for plan, approval, ids in zip(asking, approvals, proposed, strict=True):
+            self._answered[plan.call.id] = plan, approval, ids
+
+    def _asks_plainly(self, plan: Planned | ToolResult) -> bool:
+        if isinstance(plan, ToolResult) or not plan.action.changes or plan.action.asked_alone:
+            return False
+        judgement = self._context.rules.judge(plan.tool.name, plan.action.access)
+        is_settled = plan.action.digest == self._context.user.approved(plan.call)
+        return judgement.verdict == "ask" and not judgement.warning and not is_settled
 
     async def _plan(self, call: ToolCall) -> Planned | ToolResult:
         tool = self._registry.get(call.name)
@@ -101,6 +144,8 @@ class Executor:
             if isinstance(action, Action):
                 action = review.amended(action, self._context.user.reviews(call))
                 action = placeholders.checked(action, given.secrets, self._context)
+            if isinstance(action, Action) and (why := self._context.user.asked_by_hook(call)):
+                action = replace(action, access=replace(action.access, grant=None, writes_secret=why))
             if isinstance(action, Action):
                 action = await stale.refused(action, self._context) or action
             if isinstance(action, Action):
@@ -131,7 +176,20 @@ class Executor:
         for (call, _), result in zip(group, results, strict=True):
             self._finish(call, result)
 
-    async def _run_alone(self, plan: Planned | ToolResult) -> ToolResult:
+    async def _run_one(self, plan: Planned | ToolResult) -> ToolResult:
+        """Run a call by itself; what was said of it with others holds."""
+        if isinstance(plan, ToolResult):
+            return plan
+        if (said := self._answered.pop(plan.call.id, None)) is None:
+            return await self._run_alone(plan)
+        before, approval, ids = said
+        if approval.decision == "reject":
+            return _rejected(self._context, ids, before, approval)
+        if approval.review is not None:
+            ids = _left(self._context, ids, before, approval.review)
+        return await self._run_alone(plan, ids)
+
+    async def _run_alone(self, plan: Planned | ToolResult, ids: Sequence[str] = ()) -> ToolResult:
         """Get a yes for exactly what will happen, then do it.
 
         After an approval, and when the text changed before the effect, the action is worked out again: the same
@@ -141,7 +199,7 @@ class Executor:
         approved = None if isinstance(plan, ToolResult) else context.user.approved(plan.call)
         asked = tried = 0
         patience = Patience(context.clock)
-        ids: list[str] = []
+        ids = list(ids)
         prepared = False
         while not isinstance(plan, ToolResult):
             call, action = plan.call, plan.action
@@ -155,10 +213,13 @@ class Executor:
             if asked == TIMES_ASKED and action.digest != approved:
                 return _refused(plan)
             if judgement.verdict == "ask" and action.digest != approved:
-                ids = list(context.user.proposed(call, action)) or changes.propose(
-                    context, call, action.changes
-                )
-                shown = replace(action, detail=_warned(action.detail, judgement.warning))
+                ids = list(context.user.proposed(call, action))
+                judged = await context.verdicts.before(call, action.changes) if not ids else None
+                if judged is not None and judged.held and not asked:
+                    return replace(error(judged.held), verdict=judged.verdict)
+                ids = ids or changes.propose(context, call, action.changes)
+                shown = _with_verdict(action, judged)
+                shown = replace(shown, detail=_warned(shown.detail, judgement.warning))
                 if judgement.leaves_sandbox:
                     shown = _without_sandbox(shown)
                 approval = await context.user.approve(call, shown, ids)
@@ -250,6 +311,8 @@ class Executor:
             content=shortened(visible(result.content), self._context.limits.output_bytes),
             read=read or None,
             images=[wire_image(image) for image in result.images] or None,
+            ran=result.ran,
+            verdict=result.verdict,
         )
         blobs = {one.hash: texts[one.path] for one in read}
         self._context.log.record(finished, {**blobs, **result.image_contents})
@@ -291,13 +354,15 @@ def _record_decided(context: ToolContext, plan: Planned, judgement: Judgement) -
 
 
 def _announce(context: ToolContext, action: Action, judgement: Judgement) -> None:
-    """Say before the first command that the mode alone allows, or would allow, that there is no sandbox."""
+    """Say before the first command that the mode alone allows, or would allow, that there is no sandbox, or no copy of the files."""
     none = action.access.no_sandbox
     by_mode = (
         judgement.by == "mode" and judgement.verdict == "allow" and context.rules.permission_mode == "full"
     )
     if none is not None and (judgement.leaves_sandbox or by_mode):
         context.rules.tell_of_no_sandbox(none)
+    if (reason := action.access.why_no_copy) and judgement.verdict == "ask" and judgement.by == "mode":
+        context.rules.tell_of_no_copy(reason)
 
 
 def _without_sandbox(action: Action) -> Action:
@@ -313,9 +378,18 @@ def _without_sandbox(action: Action) -> Action:
     )
 
 
+def _with_verdict(action: Action, judged: Judged | None) -> Action:
+    """An edit as it is asked for, with what it would do to the problems."""
+    if judged is None or judged.verdict is None:
+        return action
+    detail = f"{judged.told}\n{action.detail}" if judged.told else action.detail
+    return replace(action, detail=detail, trial=judged.verdict)
+
+
 def _warned(detail: str, warning: str) -> str:
     # What is warned of may begin with the name of a file, which is left as it is.
-    return f"Careful: {warning}.\n{detail}" if warning else detail
+    warned = f"Careful: {warning}.\n"
+    return f"{warned}{detail}" if warning and not detail.startswith(warned) else detail
 
 
 def _named(plan: Planned | ToolResult, result: ToolResult) -> ToolResult:

@@ -293,7 +293,10 @@ def _label(option: Any) -> Any:
     if not isinstance(option, dict):
         return option
     known = cast("dict[str, Any]", option)
-    return known.get("label") or known.get("text") or known.get("value") or known
+    label = known.get("label") or known.get("text") or known.get("value")
+    if not label:
+        return known
+    return {"label": label, "description": known["description"]} if known.get("description") else label
 
 
 def _point(item: Any) -> Any:

@@ -26,15 +26,15 @@ LINE_LIMIT = 2000
 class ReadFile(Params):
     """Arguments of `read_file`."""
 
-    path: str = Field(min_length=1, description="Path relative to the workspace.")
-    start_line: int | None = Field(default=None, ge=1, description="First line, from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line.")
+    path: str = Field(min_length=1)
+    start_line: int | None = Field(default=None, ge=1, description="From 1.")
+    end_line: int | None = Field(default=None, ge=1)
 
 
 class ListFiles(Params):
     """Arguments of `list_files`."""
 
-    path: str = Field(default=".", description="Folder, relative to the workspace.")
+    path: str = Field(default=".", description="A folder. Default: the workspace.")
 
 
 class FindFiles(Params):
@@ -49,7 +49,7 @@ class SearchText(Params):
     pattern: str = Field(min_length=1, description="Regular expression (ripgrep's dialect).")
     path: str | None = Field(default=None, description="File or folder to search. Default: the workspace.")
     glob: str | None = Field(default=None, description="Only files that match this glob, such as *.py.")
-    context: int = Field(default=0, ge=0, le=20, description="Lines to show above and below each match.")
+    context: int = Field(default=0, ge=0, le=20, description="Lines above and below each match.")
     show: Show = Field(
         default="lines", description="counts: how many lines match in each file; files: only their paths."
     )
@@ -265,3 +265,16 @@ async def unseen(located: Located, context: ReadContext) -> ToolResult | None:
     if why is None or await context.knowledge.seen(located.display) is not None:
         return None
     return error(f"{located.display} is a secret file: {why}. Read it first; the user decides.")
+
+
+async def misfit(located: Located, said: str, context: ReadContext) -> str:
+    """Why a change does not fit a file; of one outside the workspace that was not read, nothing that tells its text.
+
+    Args:
+        located: The file.
+        said: Why it does not fit, with the lines that are there.
+        context: The turn.
+    """
+    if located.inside or await context.knowledge.seen(located.display) is not None:
+        return f"{located.shown}: {said}"
+    return f"{located.shown}: the change does not fit. The file is outside the workspace: read it first; the user decides."

@@ -2,10 +2,10 @@
 
 import difflib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Generic, TypeVar, cast, get_args, get_origin
+from typing import Any, Final, Generic, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -13,13 +13,21 @@ from pydantic.fields import FieldInfo
 from outrider.ports.model import ToolCall, ToolSpec
 from outrider.tools import foreign
 from outrider.tools.context import Action, ToolContext, ToolResult
+from outrider_protocol.events import Mode
 from outrider_protocol.settings import Effect
+
+MOST_WORDS: Final = 4_000
+"""Characters of an argument that is no content: a path, a pattern, a question. Longer ones are looked through and shown nowhere."""
+MOST_CONTENT: Final = 1_000_000
+"""Characters of one that is: the text of a file, a patch, a command. One answer of a model has no more."""
 
 
 class Params(BaseModel):
     """Arguments of a tool. What the model sends under other names is brought into this form before: see `foreign`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, str_max_length=MOST_WORDS
+    )
 
 
 P = TypeVar("P", bound=Params)
@@ -48,6 +56,8 @@ class Tool(Generic[P]):
     effect: Effect
     params: type[P]
     plan: Callable[[P, ToolCall, ToolContext], Awaitable[Action | ToolResult]]
+    only_in: Mode | None = field(default=None, kw_only=True)
+    """The only mode of turns in which it is offered; None: in all where its effect is possible."""
 
     @property
     def is_own(self) -> bool:
@@ -94,6 +104,9 @@ class Tool(Generic[P]):
         kind = get_args(field.annotation)[0]
         if not isinstance(given, list) or not (isinstance(kind, type) and issubclass(kind, BaseModel)):
             return cast("Any", given), []
+        most = json_schema(self.params)["properties"][key]["maxItems"]
+        if len(cast("list[Any]", given)) > most:
+            return f"{key} has too many items; the most are {most}"
         items, unknown = list[Any](), list[str]()
         for item in cast("list[Any]", given):
             if not isinstance(item, dict):
@@ -110,6 +123,15 @@ class Tool(Generic[P]):
             items.append(one[0])
             unknown += one[1]
         return items, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class VaryingTool(Tool[P]):
+    """One that is there only where something was brought along, such as a skill. The log keeps what it does."""
+
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it, and what it does."""
+        return replace(Tool[Any].spec(self), effect=self.effect)
 
 
 def read_object(arguments: str) -> dict[str, Any] | str:
@@ -153,6 +175,8 @@ def _say(error: Any) -> str:
             said = f"must be more than {limits['gt']:g}"
         case "less_than_equal":
             said = f"must be at most {limits['le']:g}"
+        case "string_too_long":
+            said = f"has more than {limits['max_length']:,} characters"
         case "too_long":
             said = f"has too many items; the most are {limits['max_length']}"
         case "literal_error":
@@ -178,36 +202,63 @@ def _by_name(params: type[Params]) -> Mapping[str, FieldInfo]:
 
 @cache
 def json_schema(params: type[Params]) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, without the titles that pydantic adds: they only cost tokens.
+    """The JSON Schema of a tool's arguments, without what only costs tokens.
 
+    That is titles, defaults, what pydantic takes from docstrings, that an argument which may be left out may also be null, and what nobody
+    would send or what is answered with a plain sentence anyway: empty texts, negative numbers, other arguments.
     Made once: each turn offers all tools, and making their schemas took half of its start. Nobody may change it.
     """
-    schema = params.model_json_schema()
-    _untitle(schema)
-    schema.pop("description", None)
+    schema: dict[str, Any] = _bare(params.model_json_schema())
+    for one in [schema, *schema.get("$defs", {}).values()]:
+        one.pop("description", None)
     return schema
 
 
-def _untitle(schema: Any) -> None:
-    if isinstance(schema, dict):
-        for key in ("title", "default"):
-            if key in schema and not isinstance(schema[key], dict):
-                del schema[key]
-        for value in cast("dict[str, Any]", schema).values():
-            _untitle(value)
-    elif isinstance(schema, list):
-        for value in cast("list[Any]", schema):
-            _untitle(value)
+_COSTLY = frozenset(
+    {"title", "default", "minLength", "maxLength", "minimum", "exclusiveMinimum", "additionalProperties"}
+)
+"""Of a schema, what costs tokens and tells a model nothing."""
+
+
+def _bare(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_bare(one) for one in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        key: _bare(value)
+        for key, value in cast("dict[str, Any]", schema).items()
+        if key not in _COSTLY or isinstance(value, dict)
+    }
+    either = [one for one in kept.get("anyOf", ()) if one != {"type": "null"}]
+    if len(either) != 1:
+        return kept
+    del kept["anyOf"]
+    return {**either[0], **kept}
 
 
 class Registry:
     """Tools by name, in the order they are offered."""
 
-    def __init__(self, tools: Iterable[Tool[Any]]) -> None:
+    def __init__(
+        self, tools: Iterable[Tool[Any]], leaves_out: Callable[[], Awaitable[Collection[str]]] | None = None
+    ) -> None:
+        """Hold tools.
+
+        Args:
+            tools: The tools.
+            leaves_out: Says which of them there is no use for now.
+        """
         self._tools = {tool.name: tool for tool in tools}
+        self._leaves_out = leaves_out
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools
+
+    @property
+    def all(self) -> Sequence[Tool[Any]]:
+        """All of them, in whatever mode they are offered."""
+        return list(self._tools.values())
 
     @property
     def names(self) -> frozenset[str]:
@@ -216,11 +267,22 @@ class Registry:
 
     def with_others(self, tools: Iterable[Tool[Any]]) -> "Registry":
         """These tools, and others after them."""
-        return Registry([*self._tools.values(), *tools])
+        return Registry([*self._tools.values(), *tools], self._leaves_out)
 
-    def offered(self, *, read_only: bool) -> Sequence[Tool[Any]]:
+    async def offered_now(self, mode: Mode) -> Sequence[Tool[Any]]:
+        """What `offered` gives, without what there is no use for now."""
+        left_out = await self._leaves_out() if self._leaves_out is not None else ()
+        return [tool for tool in self.offered(mode) if tool.name not in left_out]
+
+    def offered(self, mode: Mode) -> Sequence[Tool[Any]]:
         """The tools that make sense in a mode: a read-only turn is not offered what it could never do."""
-        return [t for t in self._tools.values() if not read_only or t.effect in {"read", "ask"}]
+        fitting = [one for one in self._tools.values() if one.only_in in {None, mode}]
+        if mode == "agent":
+            return fitting
+        commands = (
+            {"run_command"} if mode == "plan" else set[str]()
+        )  # those that only read are all it may run
+        return [one for one in fitting if one.effect in {"read", "ask"} or one.name in commands]
 
     def get(self, name: str) -> Tool[Any] | str:
         """The tool of that name; a text names the ones that are nearest to it."""

@@ -64,6 +64,8 @@ class RepeatGuard:
     def circle_of(self, calls: Sequence[ToolCall]) -> Circle | None:
         """The circle that these calls would go on with, where it went round often enough."""
         asked, steps = _signature(calls), self._steps
+        if all(step[0] != asked for step in steps):
+            return None
         for length in range(1, LONGEST_CIRCLE + 1):
             rounds = ROUNDS_WAITING if any(_waits(step[0]) for step in steps[-length:]) else ROUNDS
             latest = steps[-rounds * length :]

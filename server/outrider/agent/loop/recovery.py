@@ -5,11 +5,10 @@ applied or altered. A command is not run again: its effect is unknown. A call of
 client again, which knows whether it ran it. What had not begun, or has no effect, is simply run.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from outrider.agent.services import Services
 from outrider.agent.state.turn_state import CallState, TurnState
@@ -20,13 +19,14 @@ from outrider.tools.client import HandedTool
 from outrider.tools.context import ToolContext, ToolResult
 from outrider.tools.edit import changes
 from outrider.tools.edit.review import told_of
-from outrider.workspace.documents.overlay import ReadProblem, as_seen, is_alike
-from outrider.workspace.edits.verify import is_in_place, without_part
+from outrider.tools.mcp import ServerTool
+from outrider.tools.registry import Registry
+from outrider.workspace.documents.overlay import ReadProblem
+from outrider.workspace.edits.change import NotWritten, Written
+from outrider.workspace.edits.cut_off import ALTERED, CutOff
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.history.records import ChangeRecord
 from outrider.workspace.paths import PathProblem
-from outrider.workspace.text.diff import text_hunks
-from outrider.workspace.text.merge import merge
 from outrider_protocol import logged
 from outrider_protocol.events import (
     ChangeEvent,
@@ -39,14 +39,14 @@ from outrider_protocol.events import (
 )
 
 
-async def settle(context: ToolContext, services: Services, turn: TurnState) -> None:
+async def settle(context: ToolContext, services: Services, turn: TurnState, registry: Registry) -> None:
     """Give every call whose effect had begun its result.
 
     Raises:
         StoreReadError: the log is damaged or cannot be read.
     """
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
-        if found := await _found(context, services, call):
+        if found := await _found(context, services, call, registry):
             status, told = found
             result = told_of(ToolResult(status, told), call.reviews, call.notes)
             finished = ToolFinished(
@@ -58,7 +58,9 @@ async def settle(context: ToolContext, services: Services, turn: TurnState) -> N
             context.log.record(finished)
 
 
-async def _found(context: ToolContext, services: Services, call: CallState) -> tuple[ToolStatus, str] | None:
+async def _found(
+    context: ToolContext, services: Services, call: CallState, registry: Registry
+) -> tuple[ToolStatus, str] | None:
     """The result of a call that had begun; None if its effect had not."""
     if len(call.proposed) > 1 and (call.applying or call.in_place):
         return await _settle_all(context, services.runtime.store, call)
@@ -70,10 +72,16 @@ async def _found(context: ToolContext, services: Services, call: CallState) -> t
         return "ok", "The edit was made; the server stopped just after it."
     if call.returned is not None:
         return "error" if call.returned.is_error else "ok", call.returned.content
-    tool = services.tools.get(call.call.name)
+    tool = registry.get(call.call.name)
     if isinstance(tool, str):  # it has begun, so there was one
         return "error", _not_registered(call)
-    if isinstance(tool, HandedTool) or tool.effect in {"read", "ask", "edit"}:
+    if call.wanted is not None:
+        return None  # its server waited for the user
+    if (isinstance(tool, HandedTool) and not isinstance(tool, ServerTool)) or tool.effect in {
+        "read",
+        "ask",
+        "edit",
+    }:
         return None
     return (
         "interrupted",
@@ -150,136 +158,42 @@ async def settle_change(context: ToolContext, store: Store, data: logged.EditApp
     named = {digest for digest in (data.get("before"), data.get("after")) if digest is not None}
     texts = await store.blobs(named)
     if named - texts.keys():
-        return await _record(context, _Then(None, None, data), _ALTERED)
-    then = _Then(_text(texts, data.get("before")), _text(texts, data.get("after")), data)
-    match data["operation"]:
-        case "delete":
-            outcome = await _deleted(context, then)
-        case "rename":
-            outcome = await _renamed(context, then)
-        case _:
-            found = await _look(context, data["path"], then)
-            outcome = await asyncio.to_thread(_written, then, found)
-    return await _record(context, then, outcome)
-
-
-@dataclass(frozen=True, slots=True)
-class _Then:
-    """A change that was cut off, with the texts that it was worked out for."""
-
-    before: str | None
-    planned: str | None
-    data: logged.EditApplying
-
-
-@dataclass(frozen=True, slots=True)
-class _Now:
-    """A file as it is found."""
-
-    text: str | None
-    """None: there is none, or it cannot be read."""
-    readable: bool = True
-    left_open: str | None = None
-    """The document that is left of a file that is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What became of a change."""
-
-    kind: Literal["applied", "merged", "part", "not_applied", "altered"]
-    after: str | None = None
-    """What is there now, of a change that is there with what somebody wrote."""
-    without: str | None = None
-    """The same without the part of the change that is there."""
-
-
-_APPLIED, _NOT_APPLIED, _ALTERED = _Outcome("applied"), _Outcome("not_applied"), _Outcome("altered")
-
-
-def _written(then: _Then, found: _Now) -> _Outcome:
-    """What became of an edit, or of a file that was to be made."""
-    before, planned, now = then.before, then.planned or "", found.text
-    if not found.readable:
-        return _ALTERED
-    if now is None:
-        return _NOT_APPLIED if before is None else _ALTERED
-    if is_alike(now, planned):
-        return _APPLIED
-    if before is None:
-        # There was no file, and there is one that has all that was to be in it.
-        all_there = planned and not any(hunk.old for hunk in text_hunks(planned, now))
-        return _Outcome("merged", now) if all_there else _ALTERED
-    if is_alike(now, before):
-        return _NOT_APPLIED
-    if is_in_place(before, planned, now):
-        return _Outcome("merged", now)
-    if (without := without_part(before, planned, now)) is not None:
-        return _Outcome("part", now, without)
-    return _ALTERED if merge(before, now, planned).conflicts else _NOT_APPLIED
-
-
-async def _deleted(context: ToolContext, then: _Then) -> _Outcome:
-    found = await _look(context, then.data["path"], then)
-    if not found.readable:
-        return _ALTERED
-    if found.text is None:
-        return _APPLIED
-    return _NOT_APPLIED if found.left_open is None else _taken_away(context, then, found, None)
-
-
-async def _renamed(context: ToolContext, then: _Then) -> _Outcome:
-    found, left = (
-        await _look(context, then.data.get("to", then.data["path"]), then),
-        await _look(context, then.data["path"], then),
+        return _record(context, data, ALTERED)
+    change = CutOff(
+        data["changeId"],
+        data["operation"],
+        data["path"],
+        data.get("to"),
+        _text(texts, data.get("before")),
+        _text(texts, data.get("after")),
     )
-    if found.readable and found.text is None:
-        return _NOT_APPLIED
-    is_gone = left.left_open is not None or (left.readable and left.text is None)
-    if found.text is None or not is_gone:
-        return _ALTERED
-    if left.left_open is not None:
-        return _taken_away(context, then, left, found.text)
-    return _APPLIED if is_alike(found.text, then.planned) else _Outcome("merged", found.text)
+    return _record(context, data, await context.workspace.cut_off.became(change))
 
 
-def _taken_away(context: ToolContext, then: _Then, left: _Now, after: str | None) -> _Outcome:
-    """A file is gone from its place, and its document is still open: somebody may have written in it."""
-    if not is_alike(left.text, then.before) or left.left_open is None:
-        return _Outcome("merged", after)
-    context.workspace.documents.set_outdated(left.left_open)
-    return _APPLIED if is_alike(after, then.planned) else _Outcome("merged", after)
-
-
-async def _record(context: ToolContext, then: _Then, outcome: _Outcome) -> Settled:
-    data = then.data
-    if outcome.kind == "part" and "undoes" in data:
+def _record(context: ToolContext, data: logged.EditApplying, found: Written | NotWritten) -> Settled:
+    if isinstance(found, Written) and found.without is not None and "undoes" in data:
         # Which hunks are back is not known by their numbers; what is left of it belongs to nobody.
-        outcome = _ALTERED
-    if outcome.kind in {"not_applied", "altered"}:
-        reason = _REASONS[outcome.kind]
-        context.log.record(EditRejected.from_wire({**EditEvent.shared(data), "reason": reason}))
-        return Settled("interrupted", _TOLD[outcome.kind], outcome == _NOT_APPLIED)
+        found = ALTERED
+    if isinstance(found, NotWritten):
+        context.log.record(EditRejected.from_wire({**EditEvent.shared(data), "reason": found.message}))
+        return Settled("interrupted", _TOLD[found.kind], missing=found.kind == "not_applied")
     described = ChangeEvent.shared(data)
-    where = await _where(context, data.get("to", data["path"]))
     blobs: dict[str, bytes] = {}
-    if outcome.kind == "part":
-        hunks = changes.wire_hunks(outcome.without or "", outcome.after or "")
+    if found.without is not None:
+        hunks = changes.wire_hunks(found.without, found.after or "")
         described["hunks"] = [hunk.to_wire() for hunk in hunks]
-        described["before"] = _kept(outcome.without, blobs)
-    if outcome.after is not None:
-        described["after"] = _kept(outcome.after, blobs)
-    if outcome.kind == "merged":
+        described["before"] = _kept(found.without, blobs)
+    if found.after is not None and (found.merged or found.without is not None):
+        described["after"] = _kept(found.after, blobs)
+    if found.uri:
+        context.buffers.changed(found.uri)
+    if found.merged:
         context.log.record(EditMerged.from_wire(described), blobs)
-    else:
-        context.log.record(EditApplied.from_wire({**described, "where": where}), blobs)
-    return Settled("interrupted" if outcome.kind == "part" else "ok", _TOLD[outcome.kind])
+        return Settled("ok", _TOLD["merged"])
+    context.log.record(EditApplied.from_wire({**described, "where": found.where}), blobs)
+    return Settled("ok", _TOLD["applied"]) if found.without is None else Settled("interrupted", _TOLD["part"])
 
 
-_REASONS = {
-    "not_applied": "the server stopped before it was applied",
-    "altered": "found changed after the server stopped",
-}
 _TOLD = {
     "applied": "The edit was applied before the server stopped.",
     "merged": "The edit was applied before the server stopped, together with what someone else wrote.",
@@ -293,8 +207,8 @@ def _text(texts: Mapping[str, bytes], digest: str | None) -> str | None:
     return None if digest is None else texts[digest].decode("utf-8", "surrogatepass")
 
 
-def _kept(text: str | None, blobs: dict[str, bytes]) -> str:
-    encoded = changes.encode(text or "")
+def _kept(text: str, blobs: dict[str, bytes]) -> str:
+    encoded = changes.encode(text)
     digest = content_hash(encoded)
     blobs[digest] = encoded
     return digest
@@ -328,29 +242,3 @@ async def look_at_documents(context: ToolContext, journal: Journal) -> dict[str,
         else:
             found[document.uri] = document.saves
     return found
-
-
-async def _look(context: ToolContext, path: str, then: _Then) -> _Now:
-    """A file, in the way in which the texts of the change were seen."""
-    located = await context.workspace.folders.locate(path)
-    if isinstance(located, PathProblem):
-        return _Now(None)
-    snapshot = await context.workspace.texts.read(located)
-    if isinstance(snapshot, ReadProblem):
-        return _Now(None, readable=snapshot.kind == "not_found")
-    only_open = snapshot.source == "buffer" and await context.workspace.texts.on_disk(located) is None
-    known = then.before if then.planned is None else then.planned
-    text = snapshot.text if known is None else as_seen(snapshot.text, known)
-    return _Now(text, left_open=snapshot.uri if only_open else None)
-
-
-async def _where(context: ToolContext, path: str) -> str:
-    located = await context.workspace.folders.locate(path)
-    if isinstance(located, PathProblem):
-        return "disk"
-    if (document := await context.workspace.texts.document_of(located)) is None:
-        return "disk"
-    snapshot = await context.workspace.texts.read(located)
-    if not isinstance(snapshot, ReadProblem) and snapshot.unsaved:
-        context.buffers.changed(document.uri)
-    return "buffer"

@@ -6,32 +6,47 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from outrider.agent.context.budget import Budget
 from outrider.agent.context.workspace_news import Knowledge
-from outrider.agent.interaction.inbox import Asking, Inbox
-from outrider.agent.services import Runtime, Services
+from outrider.agent.interaction.inbox import Asking, Inbox, Question
+from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
+from outrider.agent.loop.server_questions import ServerQuestions
+from outrider.agent.services import Runtime, Services, TurnVerdicts
 from outrider.agent.state.record import Record
-from outrider.agent.state.turn_state import CallState
+from outrider.agent.state.turn_state import CallState, same_words
+from outrider.agent.workspace_file import NAME as WORKSPACE_FILE
+from outrider.agent.workspace_file import ChecksHere
 from outrider.permissions.policy.commands import Command, Part
 from outrider.permissions.policy.decide import Access, Judgement, NoSandbox, decide, narrowest
 from outrider.permissions.policy.protected_files import attributes, environment
 from outrider.permissions.secrets.masking import MaskedStream
-from outrider.ports.editor import Reported, ToolAnswer, Unanswered
+from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
-from outrider.processes import Jobs, command_environment, shell_argv
-from outrider.processes.sandbox import Confined, Facts, Hidden, SandboxWish, Shared
+from outrider.processes import Jobs, SpawnProblem, command_environment, shell_argv
+from outrider.processes.sandbox import Confined, Facts, Hidden, Sandbox, SandboxWish, Shared
+from outrider.processes.sandbox.confinement import installed_with
 from outrider.processes.sandbox.facts import NOTHING_HELD
-from outrider.tools.context import Action, Approval, ToolContext
+from outrider.tools.context import Action, Approval, PlanUnwritten, ToolContext
 from outrider.workspace.documents.saving import Tried, have_saved
 from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
 from outrider.workspace.watch.obeyed_files import Sight
-from outrider_protocol.events import EventData, Mode, SandboxAbsent, ToolFinished, ToolStarted
-from outrider_protocol.settings import Effect, PermissionMode
+from outrider.workspace.workspace import View
+from outrider_protocol.events import (
+    AutoLimited,
+    EventData,
+    InputField,
+    Mode,
+    PlanWritten,
+    SandboxAbsent,
+    ToolFinished,
+    ToolStarted,
+)
+from outrider_protocol.settings import Autonomy, Effect, PermissionMode
 
 
 def shared_by(runtime: Runtime, name: str) -> Shared:
@@ -42,20 +57,24 @@ def shared_by(runtime: Runtime, name: str) -> Shared:
 class Commands:
     """Commands in the workspace of a server."""
 
-    def __init__(self, services: Services, shared: Shared | None = None) -> None:
+    def __init__(
+        self, runtime: Runtime, workspace: View, sandbox: Sandbox, shared: Shared | None = None
+    ) -> None:
         """See to the commands of a session, or of none.
 
         Args:
-            services: The services of the server.
+            runtime: What the process has.
+            workspace: The workspace.
+            sandbox: What holds them.
             shared: What the commands of the session share; None where they share nothing.
         """
-        self._runtime = services.runtime
-        self._workspace = services.workspace
-        self._sandbox = services.policy.sandbox
+        self._runtime = runtime
+        self._workspace = workspace
+        self._sandbox = sandbox
         self._shared = shared
-        self.supervisor = services.runtime.supervisor
+        self.supervisor = runtime.supervisor
         """Where they are started."""
-        self.search_path = services.runtime.env.get("PATH", "")
+        self.search_path = runtime.env.get("PATH", "")
         """Their `PATH`."""
 
     async def confine(
@@ -98,6 +117,24 @@ class Commands:
         """Try again whether the sandbox of a command works, and keep that; why it does not, None if it does."""
         return await self._sandbox.still_holds(confined)
 
+    async def confine_server(self, argv: Sequence[str], cwd: Path) -> Confined | SpawnProblem:
+        """Put a language server into a read-only sandbox without network; where the settings want no sandbox, into none.
+
+        Args:
+            argv: The server; its program may be one of the workspace.
+            cwd: Where it runs; a real path.
+        """
+        wish = self._wish()
+        if wish.mode == "off":
+            return await self._sandbox.confine(
+                argv, cwd=cwd, env=self._environment(()), folders=(), wish=wish
+            )
+        seen = await asyncio.to_thread(installed_with, Path(argv[0]))
+        confined = await self._confine_reading(argv, cwd, self._environment(()), seen, of_workspace=True)
+        return confined or SpawnProblem(
+            "no sandbox here can keep it from writing and from the network; with the setting `sandbox` `off` it runs without one"
+        )
+
     async def confine_to_read(
         self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
     ) -> Confined | None:
@@ -108,29 +145,38 @@ class Commands:
             cwd: Where it runs; a real path in a workspace folder.
             by_git: See `confine`.
         """
-        wish = self._wish()
-        if wish.mode == "off":
-            return None
-        shut = await asyncio.to_thread(
-            lambda: self._workspace.hidden_files.look([folder.resolve() for folder in self._folders])
-        )
-        if not shut.is_whole:
+        if self._wish().mode == "off":
             return None
         # What the user has commands get besides may be secret, and nobody asks about this one.
         env, seen = self._environment(()), ()
         if by_git:
             env, seen = await self._without_texts(env)
+        # Git may not write down what it found out about the files.
+        return await self._confine_reading(argv, cwd, {**env, "GIT_OPTIONAL_LOCKS": "0"}, seen)
+
+    async def _confine_reading(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        seen: Sequence[str],
+        *,
+        of_workspace: bool = False,
+    ) -> Confined | None:
+        shut = await asyncio.to_thread(
+            lambda: self._workspace.hidden_files.look([folder.resolve() for folder in self._folders])
+        )
+        if not shut.is_whole:
+            return None
         return await self._sandbox.confine_reading(
             argv,
             cwd=cwd,
-            env={
-                **env,
-                "GIT_OPTIONAL_LOCKS": "0",
-            },  # git may not write down what it found out about the files
+            env=env,
             folders=self._folders,
-            wish=wish,
+            wish=self._wish(),
             hidden=Hidden(shut.files, shut.folders, seen, await asyncio.to_thread(self._kept, "empty", b"")),
             shared=self._shared,
+            of_workspace=of_workspace,
         )
 
     def _environment(self, named: Sequence[str]) -> dict[str, str]:
@@ -287,6 +333,17 @@ class Rules:
         if not self._record.state.told_of_no_sandbox:
             self._log.record(SandboxAbsent(reason=none.reason, chosen=none.chosen))
 
+    def tell_of_no_copy(self, reason: str) -> None:
+        """Record, once in a session, that commands ask in mode `auto` because no copy of the files can be kept."""
+        if not self._record.state.told_of_no_copy:
+            self._log.record(AutoLimited(reason=reason))
+
+
+MOST_QUESTIONS: Final[Mapping[Autonomy, int]] = {"cautious": 5, "balanced": 3, "decisive": 1}
+"""Questions of the model in a turn."""
+MOST_ROUNDS: Final = 2
+"""Answers of the model with questions in a planning turn."""
+
 
 class User:
     """The user, as the calls of a turn ask them."""
@@ -297,6 +354,8 @@ class User:
         self._log = log
         self._inbox = inbox
         self._budget = budget
+        self.servers = ServerQuestions(services.runtime, record, log, inbox, budget)
+        """What MCP servers want of them."""
 
     def approved(self, call: ToolCall) -> str | None:
         """Digest of what the user said yes to for a call of the latest response."""
@@ -305,7 +364,29 @@ class User:
     def answered(self, call: ToolCall, question: str) -> str | None:
         """The answer to that question of the call, where it was given already."""
         answered = _known(self._record, call).answered
-        return answered[1] if answered and answered[0] == question else None
+        return answered[1] if answered and answered[0] == self._inbox.as_shown(question) else None
+
+    def answered_before(self, question: str) -> str | None:
+        """The answer that an earlier call of the session got to the same question."""
+        return self._record.state.answers.get(same_words(self._inbox.as_shown(question)))
+
+    def asks_too_often(self, call: ToolCall) -> str | None:
+        """Why the model may not ask again in this turn; None where it may."""
+        state = self._record.state
+        turn = state.turns[self._log.turn_id]
+        if any(item.call_id == call.id for item in state.open.values()):
+            return None  # asked before a restart
+        most = MOST_QUESTIONS[turn.autonomy]
+        if len(turn.asked_at) >= most:
+            return f"this turn has asked the user {most} question{'s' if most > 1 else ''}, which is the most it may"
+        rounds = set(turn.asked_at)
+        if turn.mode == "plan" and turn.steps not in rounds and len(rounds) >= MOST_ROUNDS:
+            return f"a planning turn may ask in {MOST_ROUNDS} of its answers at most"
+        return None
+
+    def asked_by_hook(self, call: ToolCall) -> str:
+        """Why a hook has the user asked about a call; empty where none does."""
+        return _known(self._record, call).asks
 
     def proposed(self, call: ToolCall, action: Action) -> Sequence[str]:
         """The ids of the changes of an action that waits for a yes since before a restart."""
@@ -313,6 +394,10 @@ class User:
         items = (item for item in state.open.values() if item.call_id == call.id)
         waits = any(state.digests.get(item.id) == action.digest for item in items)
         return _known(self._record, call).asked_for if waits else ()
+
+    def demanded(self, call: ToolCall) -> bool:
+        """Whether a call is a check of the task, and not the model's."""
+        return _known(self._record, call).check is not None
 
     def reviews(self, call: ToolCall) -> Sequence[Review]:
         """What the user has decided so far about single hunks of the call's edit."""
@@ -329,7 +414,34 @@ class User:
         with self._budget.held():
             return await self._inbox.approve(log.new_id("open"), log.turn_id, asking, seconds)
 
-    async def ask(self, call: ToolCall, question: str, options: Sequence[str], *, free_form: bool) -> str:
+    @property
+    def asks_together(self) -> bool:
+        """Whether the edits of one step are one question."""
+        return self._services.runtime.editor.traits.asks_together
+
+    async def approve_together(
+        self, asked: Sequence[tuple[ToolCall, Action, Sequence[str]]]
+    ) -> list[Approval]:
+        """Ask for a yes to several edits in one question; see `approve`."""
+        log = self._log
+        askings = [Asking(call.id, action, change_ids) for call, action, change_ids in asked]
+        seconds = self._budget.limits.ask_seconds
+        with self._budget.held():
+            return await self._inbox.approve_together(
+                lambda: log.new_id("open"), log.turn_id, askings, seconds
+            )
+
+    async def ask(
+        self,
+        call: ToolCall,
+        question: str,
+        options: Sequence[str],
+        *,
+        free_form: bool,
+        detail: str = "",
+        fields: Sequence[InputField] = (),
+        url: str | None = None,
+    ) -> str:
         """Ask a question."""
         log, seconds = self._log, self._budget.limits.ask_seconds
         with self._budget.held():
@@ -337,10 +449,8 @@ class User:
                 log.new_id("open"),
                 log.turn_id,
                 call.id,
-                question,
-                list(options),
+                Question(question, options, free_form, detail, fields, url),
                 seconds,
-                free_form=free_form,
             )
 
     async def ask_for_trust(self, of_files: Collection[str] = ()) -> None:
@@ -359,6 +469,8 @@ class User:
             if not of_files and (own := await self._services.briefing.instructions_of(folder)) is not None:
                 found = [own]
             withheld = [f"its instructions ({', '.join(found)}) are ignored"] if found else []
+            if await self._services.policy.files.is_there(folder):
+                withheld.append(f"its settings ({WORKSPACE_FILE}) are ignored")
             if (narrowed := trust.narrows()) is not None:
                 withheld.append(
                     f"Outrider asks before every change, even if your settings allow it ({narrowed})"
@@ -366,6 +478,42 @@ class User:
             if withheld:
                 with self._budget.held():
                     await trust.ask(folder, withheld, session_id, self._log.turn_id, seconds)
+
+    async def write_plan(
+        self, goal: str, steps: Sequence[str], files: Sequence[str], checks: Sequence[str], notes: str = ""
+    ) -> str | PlanUnwritten:
+        """Write the document of the turn's plan, in place of the one that it wrote before; gives its path."""
+        turn, shown = self._record.state.turns[self._log.turn_id], self._inbox.as_shown
+        if turn.mode != "plan":
+            return PlanUnwritten("only a planning turn writes one")
+        plan = Plan(
+            shown(goal),
+            tuple(turn.brief),
+            tuple(Step(shown(one)) for one in steps),
+            tuple(map(shown, files)),
+            tuple(map(shown, checks)),
+            shown(notes),
+        )
+        path = await self._services.plans.write(plan, turn.plan_path)
+        if isinstance(path, PlanProblem):
+            return PlanUnwritten(path.message)
+        self._log.record(
+            PlanWritten(
+                path=path,
+                goal=plan.goal,
+                brief=list(plan.brief),
+                steps=[one.text for one in plan.steps],
+                files=list(plan.files),
+                checks=list(plan.checks),
+            )
+        )
+        return path
+
+    async def checks_of_workspace(self) -> ChecksHere:
+        """The checks that the settings of the workspace name; the user is asked about new ones."""
+        session_id, seconds = self._record.state.session_id, self._budget.limits.ask_seconds
+        with self._budget.held():
+            return await self._services.policy.checks.look(session_id, self._log.turn_id, seconds)
 
 
 class Client:
@@ -399,6 +547,11 @@ class Buffers:
         self._record = record
         self._touched = touched
         self._budget = budget
+
+    @property
+    def tells_saves(self) -> bool:
+        """Whether the client says when a document was saved."""
+        return self._runtime.editor.traits.tells_saves
 
     def unsaved(self) -> Sequence[str]:
         """URIs of those that were not saved since."""
@@ -445,6 +598,7 @@ class TurnContext(ToolContext):
 
     user: User
     knowledge: Knowledge
+    verdicts: TurnVerdicts
 
     @staticmethod
     def of(
@@ -476,14 +630,11 @@ class TurnContext(ToolContext):
         """
         runtime, log = services.runtime, Log(services.runtime, record, turn_id)
 
-        async def diagnostics(uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
-            with budget.held():
-                return await runtime.editor.diagnostics(uris)
-
         return TurnContext(
             workspace=services.workspace,
             knowledge=Knowledge(services, record),
-            diagnostics=diagnostics,
+            languages=services.languages,
+            verdicts=services.judges(record, turn_id),
             masking=record.masking,
             limits=budget.limits,
             buffers=Buffers(services, record, touched, budget),
@@ -492,7 +643,7 @@ class TurnContext(ToolContext):
             client=Client(record, log, inbox, budget),
             jobs=jobs,
             rules=Rules(services, record, log, mode),
-            commands=Commands(services, shared),
+            commands=Commands(runtime, services.workspace, services.policy.sandbox, shared),
             clock=runtime.deadlines,
             label=label,
         )

@@ -14,16 +14,21 @@ from typing import Any, Final, Literal, cast
 from outrider.agent.context.budget import Budget
 from outrider.agent.context.fitting import Fitting
 from outrider.agent.context.model_call import Asker
+from outrider.agent.context.offer import Offer, is_small
 from outrider.agent.context.workspace_news import InstructionsNear, MapOfTurn, look_around
+from outrider.agent.customization.hooks import Came, Outcome, decided
+from outrider.agent.interaction.plan_document import steps_in
 from outrider.agent.loop import recovery
 from outrider.agent.loop.circles import REPEATED, RepeatGuard, goes_round
 from outrider.agent.loop.titling import Titling
 from outrider.agent.loop.tool_context import TurnContext
 from outrider.agent.services import Services
+from outrider.agent.state.evidence import said_of_errors
 from outrider.agent.state.record import Record
 from outrider.agent.state.turn_state import TurnState
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import (
+    REMINDER,
     FinishReason,
     Message,
     Model,
@@ -31,18 +36,31 @@ from outrider.ports.model import (
     ModelResponse,
     Tokens,
     ToolCall,
+    ToolSpec,
 )  # fmt: skip
+from outrider.ports.text import one_line
 from outrider.tools.executor import Executor
+from outrider_protocol import logged
 from outrider_protocol.events import (
     BudgetExhausted,
-    Outcome,
+    CheckCall,
+    HookCall,
+    HookFinished,
+    HookStarted,
     Phase,
+    PlanUpdated,
     ToolFinished,
     ToolRequested,
     ToolStatus,
     TurnFinished,
     TurnPhase,
+    VerifyFinished,
+    VerifyStarted,
 )  # fmt: skip
+from outrider_protocol.events import (
+    Outcome as TurnOutcome,
+)
+from outrider_protocol.settings import HookPoint
 
 TRANSITIONS: dict[Phase, frozenset[Phase]] = {
     "start": frozenset({"prepare", "finish"}),
@@ -134,6 +152,27 @@ class RepairGuard:
         return self.count >= REPAIR_LIMIT
 
 
+MOST_REPAIRS: Final = 3
+"""How often failed checks go back to the model."""
+CHECKS_FAILED: Final = (
+    "[You stopped, and the checks of this task were run. These failed:]\n\n{came}\n\n"
+    "Repair what makes them fail, or say what keeps you from it."
+)
+
+REMINDER_TEXT: Final = (
+    "[Before you end: {left}. Do what is left: run the narrowest check that covers the change, mend what fails, bring the plan up to "
+    "date with `update_plan`. If nothing can be checked or done, say why in one sentence; your answer above stands.]"
+)
+
+PLAN_REMINDER: Final = (
+    "[Before you end: write the plan with `write_plan`, so that the user can change and start it. If there is nothing to plan, say so in one "
+    "sentence; your answer above stands.]"
+)
+GO_ON: Final = "[You were stopped before the task was done. The user asks you to go on where you stopped.]"
+"""What the model is told where a turn goes on with another one."""
+MOST_ERRORS: Final = 5
+"""Errors that are named in it."""
+
 log = logging.getLogger(__name__)
 
 SUMMARY_SECONDS = 60.0
@@ -145,7 +184,7 @@ SUMMARY_REQUEST = "Say in a few sentences what was done, what was found, and wha
 class Finish:
     """How a turn ends."""
 
-    outcome: Outcome
+    outcome: TurnOutcome
     reason: str
     summary: str = ""
 
@@ -190,10 +229,14 @@ class Turn:
         self._budget = budget
         self.id = turn_id
         self._read_only = self._state.mode != "agent"
-        self._tools = [tool.spec() for tool in services.tools.offered(read_only=self._read_only)]
+        self._registry = services.tools.now(self._state.mode)
+        self._left_out: frozenset[str] = frozenset()
+        self._tools: list[ToolSpec] = []
         self._repeats = RepeatGuard()
         self._repairs = RepairGuard()
         self._nudge: str | None = None
+        self._in_short = False
+        """Whether the model is told in short what every request has."""
         self._task: asyncio.Task[Any] | None = None
         self._cancel_reason: str | None = None
         self.suspended = False
@@ -207,6 +250,8 @@ class Turn:
         """Run the turn to its end, or go on where a crash or a restart cut it off."""
         self._task = asyncio.current_task()
         try:
+            if self._cancel_reason is not None:
+                raise asyncio.CancelledError
             finish = await self._loop()
         except asyncio.CancelledError:
             if self.suspended:
@@ -217,6 +262,7 @@ class Turn:
             log.exception("turn %s failed", self.id)
             finish = Finish("failed", "internal_error", f"Outrider failed: {type(problem).__name__}.")
         finally:
+            await self._context.verdicts.end()
             self._map.end()
             self._task = None  # from here on nothing is left to be cancelled
         # What the log does not hold did not happen for anybody who looks later.
@@ -241,15 +287,22 @@ class Turn:
             if job.turn_id == self.id:
                 self._append(job.ended("cancelled"))
 
-    async def _loop(self) -> Finish:
-        if self._cancel_reason is not None:
-            raise asyncio.CancelledError
+    async def _begin(self, *, resumed: bool) -> Finish | None:
+        """Open the model, and come to where its first answer, or the next one after a restart, is wanted."""
         opened = await self._open_model()
         if isinstance(opened, ModelProblem):
             return Finish("failed", "model_unavailable", opened.message)
-        self._asker = Asker(self._services, self._record, opened, self.id, self._tools, self._budget)
-        self._context.knowledge.model = opened
         self._budget.start(opened.context_window)
+        self._in_short = is_small(self._budget.context_window)
+        with self._budget.held():
+            session_id, seconds = self._record.state.session_id, self._budget.limits.ask_seconds
+            await self._services.tools.prepare(session_id, self.id, seconds)
+        mode, registry = self._state.mode, self._services.tools.now(self._state.mode)
+        useful = {tool.name for tool in await registry.offered_now(mode)}
+        self._left_out = frozenset(tool.name for tool in registry.offered(mode)) - useful
+        self._asker = Asker(self._services, self._record, opened, self.id, Offer(()), self._budget)
+        self._look_at_tools()
+        self._context.knowledge.model = opened
         self._map.begin(opened.context_window)
         self._count_on()
         self._fitting = Fitting(
@@ -261,15 +314,22 @@ class Turn:
             self.id,
             take_in=self._take_in_what_is_new,
         )
-        resumed = self._state.phase != "start"
         if resumed:
-            await recovery.settle(self._context, self._services, self._state)
+            await recovery.settle(self._context, self._services, self._state, self._registry)
             if problem := await self._record.failing():
                 return Finish("failed", "store_failed", problem)
         else:
             self._enter("prepare", "started")
         if not self._state.asked:
             await self._prepare()
+            if self._state.refused:
+                return Finish("refused", "hook_refused", self._state.refused)
+        return None
+
+    async def _loop(self) -> Finish:
+        resumed = self._state.phase != "start"
+        if ended := await self._begin(resumed=resumed):
+            return ended
         reason = "resumed" if resumed else "prepared"
         response = self._response_before() if resumed else None
         while True:
@@ -294,19 +354,47 @@ class Turn:
                 reason = "steering"
             else:
                 self._enter("verify", "answered")
-                return Finish("completed", self._state.evidence, response.text)
+                reason = await self._goes_back()
+                if not reason:
+                    await self._hooks("turnEnd")
+                    return await self._completed(self._state.answer or response.text)
             response = None
+
+    def _look_at_tools(self) -> None:
+        """Offer the tools that there are now."""
+        mode = self._state.mode
+        self._registry = self._services.tools.now(mode, self._record.state.looked_up)
+        offered = self._registry.offered(mode)
+        specs = [tool.spec() for tool in offered if tool.name not in self._left_out]
+        if specs != self._tools:
+            self._tools = specs
+            self._asker.offers(Offer(specs, in_short=self._in_short))
+
+    async def _completed(self, answer: str) -> Finish:
+        """End the turn with its answer. The document of a plan is written from that, where the model wrote none."""
+        turn = self._state
+        if turn.mode == "plan" and turn.plan_path is None:
+            steps = [item.text for item in self._record.state.plan] if turn.planned else steps_in(answer)
+            if steps:
+                await self._context.user.write_plan(turn.prompt, steps, (), (), answer)
+        return Finish("completed", turn.evidence.state, answer)
 
     async def _next_response(self) -> ModelResponse | Finish:
         """Ask the model for its next step; a `Finish` ends the turn."""
         if problem := await self._record.failing():
             return Finish("failed", "store_failed", problem)
+        await self._context.verdicts.tell()
         await look_around(self._services, self._record, self.id)
         await self._instructions.look()
         await self._map.look(self._conversation)
         self._titling.look(between_steps=True)
         self._take_in_what_is_new()
+        self._look_at_tools()
         await self._asker.route("main", self._conversation)
+        await self._suit_window()
+        if small := self._budget.too_small(self._conversation[0]):
+            self._append_too_long(small[0])
+            return Finish("failed", "window_too_small", small[1])
         if spent := self._budget.spent(self._state.steps, self._state.account):
             return await self._wrap_up(spent)
         if spent := await self._fitting.fit():
@@ -316,6 +404,7 @@ class Turn:
         response = await self._asker.ask("main", self._conversation, steering)
         shortened_for = set[str]()  # once for each model: one that stands in for another may take less
         while isinstance(response, ModelFailure) and response.kind == "context_overflow":
+            await self._suit_window()
             if self._budget.model in shortened_for or not await self._fitting.shrink():
                 return self._failed(response)
             shortened_for.add(self._budget.model)
@@ -341,7 +430,9 @@ class Turn:
             return None
         if data["finishReason"] == "cancelled":
             return Finish("cancelled", "cancelled")
-        calls = tuple(state.call for state in self._state.calls.values())
+        calls = tuple(
+            state.call for state in self._state.calls.values() if state.check is None and not state.fills
+        )
         return ModelResponse(
             data["text"], calls, cast("FinishReason", data["finishReason"]), data.get("reasoning")
         )
@@ -349,23 +440,66 @@ class Turn:
     # --- phases ------------------------------------------------------------------------------------------------
 
     async def _prepare(self) -> None:
-        briefing, state = self._services.briefing, self._state
+        if self._state.steps_given is not None:
+            self._append(PlanUpdated(items=self._state.steps_given))
         await self._context.user.ask_for_trust()
-        system = await briefing.system(state.mode, self._services.policy.trust.trusts, self._context.commands)
-        task = await briefing.task(state.prompt, state.context, self._context.commands, self._conversation)
-        pictures = await briefing.images(state.prompt, state.context)
+        if not self._record.state.requested:
+            await self._hooks("sessionStart")
+        await self._hooks("turnStart", prompt=self._state.task)
+        await self._run_calls(
+            [one.call for one in self._state.calls.values() if one.fills and not one.finished]
+        )
+        if self._state.told:
+            await self._write_system()
+            last_word = self._to_go_on()
+        else:
+            _, task = await asyncio.gather(self._write_system(), self._message_of_task())
+            last_word = [task]
+        # What happened since the turn before comes before that.
+        await look_around(self._services, self._record, self.id)
+        self._take_in_what_is_new()
+        self._record.state.since = last_word
+
+    async def _message_of_task(self) -> Message:
+        """The message that brings the task, with its pictures and without secrets."""
+        briefing, state, masking = self._services.briefing, self._state, self._record.masking
+        task, pictures = await asyncio.gather(
+            briefing.task(state.task, state.context, self._context.commands, self._conversation),
+            briefing.images(state.task, state.context),
+        )
         self._asker.bring({image.hash: content for image, content in pictures})
         task = replace(task, images=task.images or tuple(image for image, _ in pictures))
-        without_secrets = self._record.masking.without_secrets
-        await self._record.masking.look(system.text, task.text)
-        system, task = system.reworded(without_secrets), task.reworded(without_secrets)
+        await masking.look(task.text)
+        return task.reworded(masking.without_secrets)
+
+    def _to_go_on(self) -> list[Message]:
+        """What is said where the task is in the conversation, and the model goes on where the turn before it stopped."""
+        before = self._record.state.turns[self._state.continues or ""]
+        # A request that failed is made again as it was.
+        is_same = before.outcome == "failed" and self._conversation[-1].role != "assistant"
+        return [] if is_same else [Message("user", GO_ON)]
+
+    async def _write_system(self) -> None:
+        """Begin the conversation with the system message as it is now."""
+        system = await self._services.briefing.system(
+            self._state.mode,
+            self._services.policy.trust.trusts,
+            self._context.commands,
+            in_short=self._in_short,
+        )
+        await self._record.masking.look(system.text)
+        system = system.reworded(self._record.masking.without_secrets)
         if self._conversation[:1] != [system]:
             self._conversation[:1] = [system]
             self._budget.counter.forget()
-        # What happened since the turn before comes before the task, which is the last word.
-        await look_around(self._services, self._record, self.id)
-        self._take_in_what_is_new()
-        self._record.state.since = [task]
+
+    async def _suit_window(self) -> None:
+        """Say in short what every request has, or in full, where the model that is asked now has another window."""
+        in_short = is_small(self._budget.context_window)
+        if in_short != self._in_short:
+            self._in_short = in_short
+            self._asker.offers(Offer(self._tools, in_short=in_short))
+            await self._write_system()
 
     def _take_in_what_is_new(self) -> None:
         """Bring the conversation up to date."""
@@ -390,7 +524,7 @@ class Turn:
 
     async def _step(self, response: ModelResponse) -> Finish | None:
         """Run the calls of a response; a `Finish` ends the turn."""
-        calls = [state.call for state in self._state.calls.values()]
+        calls = [state.call for state in self._state.calls.values() if not state.fills]
         if response.finish_reason == "length":
             self._skip(
                 calls, "Not run: the answer was cut off by its length limit before the call was complete."
@@ -402,7 +536,7 @@ class Turn:
             if self._repeats.note_skipped():
                 return await self._ended_by("repeated_calls", "The model kept making the same calls.")
         else:
-            await self._run_calls([call for call in calls if not self._state.calls[call.id].finished])
+            await self._run_hooked([call for call in calls if not self._state.calls[call.id].finished])
             results = [message.text for message in self._record.state.since if message.role == "tool"]
             if self._repeats.note(calls, results, response.text):
                 return await self._ended_by("repeated_text", "The model kept saying the same.")
@@ -411,11 +545,146 @@ class Turn:
             return await self._ended_by("malformed_calls", "The model kept making calls that cannot be run.")
         return None
 
+    def _left_undone(self) -> str:
+        """What the model is told, once in a turn, that it left undone; empty where there is nothing."""
+        turn = self._state
+        if turn.reminded or self._read_only or self._budget.spent(turn.steps, turn.account):
+            return ""
+        can_run = "run_command" in self._registry
+        unchecked = can_run and not turn.checks and turn.evidence.is_missing
+        errors = said_of_errors(len(turn.evidence.left))
+        if errors:
+            errors += f" ({'; '.join(map(_named, turn.evidence.left[:MOST_ERRORS]))})"
+        count = sum(item.status != "done" for item in self._record.state.plan)
+        points = f"{count} point{'s' * (count > 1)} of the plan {'are' if count > 1 else 'is'} open"
+        left = ["nothing has checked your last change"] * unchecked + [errors] * bool(errors)
+        return " and ".join([*left, *[points] * (count > 0)])
+
+    async def _goes_back(self) -> str:
+        """Why the model is asked once more that would end the turn: a check of the task failed, or it is told what it left undone."""
+        await self._context.verdicts.settle()
+        if await self._checks_fail():
+            return "check_failed"
+        wanted = self._services.runtime.settings().reminders and self._asker.takes_reminders
+        turn = self._state
+        if wanted and turn.mode == "plan" and turn.plan_path is None and not turn.reminded:
+            self._nudge = PLAN_REMINDER
+            return REMINDER
+        if wanted and (left := self._left_undone()):
+            self._nudge = REMINDER_TEXT.format(left=left)
+            return REMINDER
+        return ""
+
+    async def _checks_fail(self) -> bool:
+        """Run the checks of the task after a change; True if one failed and the model is to repair it."""
+        turn = self._state
+        if not turn.verifying and not await self._begin_checks():
+            return False
+        await self._run_calls(
+            [one.call for one in turn.calls.values() if one.check is not None and not one.finished]
+        )
+        failed = {
+            one.check: one.came
+            for one in turn.calls.values()
+            if one.check is not None and turn.evidence.failed(one.check)
+        }
+        told = None
+        if failed and turn.attempts <= MOST_REPAIRS:
+            came = "\n\n".join(f"$ {command}\n{output}" for command, output in failed.items())
+            told = CHECKS_FAILED.format(came=came)
+            await self._record.masking.look(told)
+        self._append(VerifyFinished(attempt=turn.attempts, failed=list(failed), told=told))
+        return told is not None
+
+    async def _begin_checks(self) -> bool:
+        """Name the checks that are to be run now: those of the task and the settings, and of the workspace; False if none are."""
+        turn = self._state
+        if not turn.evidence.changed or self._read_only or turn.attempts > MOST_REPAIRS:
+            return False
+        here = await self._context.user.checks_of_workspace()
+        checks = list(dict.fromkeys([*(turn.checks or ()), *here.allowed]))
+        if turn.evidence.is_settled(checks):
+            return False
+        attempt = turn.attempts + 1
+        calls = [
+            CheckCall(id=f"{self.id}_check_{attempt}_{number}", command=one)
+            for number, one in enumerate(checks, 1)
+        ]
+        self._append(VerifyStarted(attempt=attempt, calls=calls, ignored=list(here.ignored) or None))
+        return True
+
+    async def _run_hooked(self, calls: list[ToolCall]) -> None:
+        """Run the calls of a response, with the hooks before and after each."""
+        told: list[str] = []
+        for call in calls:
+            if not self._state.calls[call.id].hooked:
+                outcome = await self._hooks("beforeTool", call)
+                told += outcome.told
+                if outcome.refused:
+                    self._skip([call], f"Not run: {outcome.refused}", "denied")
+        left = [self._state.calls[call.id] for call in calls if not self._state.calls[call.id].finished]
+        await self._run_calls([one.call for one in left])
+        for one in left:
+            told += (await self._hooks("afterTool", one.call, result=one.came)).told
+        if told:
+            self._append(HookFinished(on="afterTool", told="\n".join(told)))
+
+    async def _hooks(self, on: HookPoint, call: ToolCall | None = None, **given: Any) -> Outcome:
+        """Run the hooks of a point; gives what they decided."""
+        hooks, turn = self._services.policy.hooks, self._state
+        about = (
+            {}
+            if call is None
+            else {"callId": call.id, "tool": call.name, "arguments": _parsed(call.arguments)}
+        )
+        folder = next(iter(self._services.workspace.folders.folders), None)
+        cwd = str(folder.path) if folder is not None else ""
+        whole = {"sessionId": self._record.state.session_id, "mode": turn.mode, **about, **given}
+        runs = hooks.at(on, call.name if call is not None else "", whole, cwd)
+        if not runs:
+            return Outcome()
+        call_id = call.id if call is not None else None
+        named = [
+            HookCall(
+                id=f"{self.id}_hook_{turn.hook_runs + number}",
+                command=one.line,
+                hook=one.hook.command,
+                refuses=one.hook.refuses_on_failure or None,
+            )
+            for number, one in enumerate(runs, 1)
+        ]
+        self._append(HookStarted(on=on, call_id=call_id, calls=named))
+        await self._run_calls([turn.calls[one.id].call for one in named])
+        hooks.ended(runs)
+        states = [turn.calls[one.id] for one in named]
+        outcome = decided(
+            [(run.hook, Came(s.status, s.exit_code, s.came)) for run, s in zip(runs, states, strict=True)]
+        )
+        changed = None
+        if outcome.arguments is not None and call is not None and on == "beforeTool":
+            before = _parsed(call.arguments)
+            known = cast("dict[str, Any]", before) if isinstance(before, dict) else {}
+            changed = json.dumps({**known, **outcome.arguments})
+        late = on not in {"beforeTool", "afterTool"}  # the results of a step come first
+        self._append(
+            HookFinished(
+                on=on,
+                call_id=call_id,
+                refused=outcome.refused or None,
+                asks=outcome.asks or None,
+                arguments=changed,
+                told="\n".join(outcome.told) or None if late else None,
+            )
+        )
+        return outcome
+
     async def _run_calls(self, calls: list[ToolCall]) -> None:
         self._request(calls)
         # How much one result may have follows the window of the model that reads it.
+        if not calls:
+            return
         context = replace(self._context, limits=self._budget.of_results())
-        await Executor(self._services.tools, context).execute(calls)
+        await Executor(self._registry, context).execute(calls)
 
     async def _wrap_up(self, spent: BudgetExhausted) -> Finish:
         """End a turn whose budget is spent, with a summary as good as can be had."""
@@ -425,7 +694,8 @@ class Turn:
             self._append(spent)
         fallback = f"Stopped before the task was finished: {spent.limit} is spent ({spent.used:g} of {spent.allowed:g})."
         if spent.limit == "contextWindow":
-            return Finish("budget_exhausted", spent.limit, fallback)
+            way_out = "If the model can take more, set `contextWindow` of its provider; else give it a smaller task."
+            return Finish("budget_exhausted", spent.limit, f"{fallback} {way_out}")
         told = await self._summary(f"The budget of this task is spent ({spent.limit}), so it ends here.")
         return Finish("budget_exhausted", spent.limit, told or fallback)
 
@@ -490,7 +760,13 @@ class Turn:
             self._enter("finish", finish.reason)
         self._append(
             TurnFinished(
-                outcome=finish.outcome, reason=finish.reason, summary=finish.summary, usage=self._state.usage
+                outcome=finish.outcome,
+                reason=finish.reason,
+                summary=finish.summary,
+                usage=self._state.usage,
+                done=self._state.evidence.done(self._record.state.plan)
+                if self._state.checks is not None
+                else None,
             )
         )
 
@@ -501,10 +777,14 @@ class Turn:
         return f"{summary}\n\n{ends}: {running}.".lstrip() if running else summary
 
     def _is_malformed(self, call: ToolCall) -> bool:
-        tool = self._services.tools.get(call.name)
+        tool = self._registry.get(call.name)
         return (
             call.refused is not None or isinstance(tool, str) or isinstance(tool.parse(call.arguments), str)
         )
+
+
+def _named(one: logged.Problem) -> str:
+    return f"{one_line(one['path'])}:{one['line']}: {one['message']}"
 
 
 def _parsed(arguments: str) -> Any:

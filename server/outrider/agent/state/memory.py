@@ -47,6 +47,14 @@ class LastCount:
     output: int
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far it was at some time."""
+
+    touches: int
+    instructions: dict[str, str]
+
+
 @dataclass(slots=True)
 class Memory:
     """It, up to the latest event."""
@@ -106,6 +114,16 @@ class Memory:
                 self.instructions[event.data["path"]] = event.data["told"]
             case _:
                 pass
+
+    def mark(self) -> Mark:
+        """How far it is."""
+        return Mark(len(self.touches), dict(self.instructions))
+
+    def back_to(self, mark: Mark, messages: int) -> None:
+        """Forget what came after a mark: the conversation has so many messages again."""
+        del self.touches[mark.touches :]
+        self.instructions = dict(mark.instructions)
+        self.last, self._messages = None, messages
 
     def _asked(self, data: logged.ModelRequested, turn_id: str) -> None:
         named = data["messages"]

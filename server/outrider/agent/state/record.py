@@ -95,6 +95,9 @@ class Record:
         match event.type:
             case "turn.queued" | "turn.started":
                 self.masking.learn_from_user(event.data["prompt"])
+            case "queue.changed":
+                for one in event.data["queue"]:
+                    self.masking.learn_from_user(one["prompt"])
             case "steering.received":
                 self.masking.learn_from_user(event.data["text"])
             case "question.answered":

@@ -3,22 +3,36 @@
 Reads plain event data, so that folding a long log costs no validation.
 """
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from outrider.agent.state.evidence import counts
 from outrider.agent.state.memory import Memory
-from outrider.agent.state.turn_state import UNKNOWN, Account, CallState, JobState, TurnState
+from outrider.agent.state.turn_state import (
+    UNKNOWN,
+    Account,
+    Before,
+    CallState,
+    JobState,
+    TurnState,
+    same_words,
+    seconds_between,
+)
 from outrider.models.routing.profile import Pace
 from outrider.permissions.policy.decide import UNSANDBOXED
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import Logged, LoggedEvent
-from outrider.ports.model import Latency, Message, Part, ProviderData, ToolCall, images_of
+from outrider.ports.model import REMINDER, Latency, Message, Part, ProviderData, ToolCall, images_of
+from outrider.tools.looked_up import LOOK_UP, looked_up
 from outrider.workspace.edits.review import Review
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.watch.read_state import Seen
 from outrider_protocol import logged
 from outrider_protocol.events import (
     Context,
+    InputField,
+    Invoked,
     Open,
     PlanItem,
     ReviewedHunk,
@@ -54,6 +68,10 @@ class SessionState:
     """Session grants: key → the approval that gave it."""
     steering: dict[str, str] = field(default_factory=dict[str, str])
     """Steering texts that the model has not seen yet."""
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """What the user answered to the model's questions so far, by the question in `same_words`."""
+    looked_up: dict[str, None] = field(default_factory=dict[str, None])
+    """The tools of MCP servers whose definitions the model has looked up, in that order."""
     plan: list[PlanItem] = field(default_factory=list[PlanItem])
     account: Account = field(default_factory=Account)
     """The sum over all requests."""
@@ -65,6 +83,7 @@ class SessionState:
     """The model of each request that has no answer yet, by its message."""
     cursors: dict[str, int] = field(default_factory=dict[str, int])
     """Main requests so far, by model."""
+    told_of_no_copy: bool = False
     told_of_no_sandbox: bool = False
     """Whether it was said that commands run without a sandbox."""
     requested: list[str] = field(default_factory=list[str])
@@ -102,6 +121,12 @@ class SessionState:
         return self.turns[self.current] if self.current is not None else None
 
     @property
+    def latest(self) -> TurnState | None:
+        """The turn that began last, of those that the conversation has."""
+        begun = (turn for turn in reversed(self.turns.values()) if turn.started and not turn.forgotten)
+        return next(begun, None)
+
+    @property
     def queue(self) -> list[TurnState]:
         """Turns that wait for their time."""
         return [turn for turn in self.turns.values() if not turn.started and turn.outcome is None]
@@ -122,23 +147,32 @@ class SessionState:
             case "tool.requested":
                 _tool_requested(self, event.data)
             case "tool.started":
-                _tool_started(self, event.data)
+                _tool_started(self, event)
             case "tool.finished":
-                _tool_finished(self, event.data)
+                _tool_finished(self, event)
             case "session.started":
                 _session(self, event.data)
             case "session.restored":
                 _restored(self, event.data)
             case "session.titled":
                 _titled(self, event.data)
+            case "session.renamed":
+                self.titled = True
+            case "session.forked":
+                _copied(self)
+            case "session.imported":
+                _copied(self)
+                self.journal = Journal()
             case "turn.queued":
                 turn = _turn_of(event)
                 self.turns[turn.turn_id] = turn
+            case "queue.changed":
+                _reordered(self, event.data)
             case "turn.started":
                 _started(self, event)
             case "turn.phase":
                 if self.turn:
-                    self.turn.phase = event.data["to"]
+                    _phase(self.turn, event.data)
             case "turn.parked" | "turn.resumed":
                 if self.turn:
                     self.turn.parked = event.type == "turn.parked"
@@ -146,8 +180,12 @@ class SessionState:
                 _finished(self, event)
             case "context.compacted" | "context.pruned" | "context.trimmed":
                 _rewritten(self, event)
+            case "conversation.restored":
+                _gone_back(self, event)
             case "workspace.renamed" | "instructions.found":
                 self.news.append(Message("user", event.data["told"]))
+            case "verdict.found":
+                _judged(self, event.data)
             case "map.drawn":
                 self.news.append(Message.of_parts("user", [Part("map", event.data["told"])]))
             case "model.failed" | "model.retried" | "model.fellBack":
@@ -166,20 +204,38 @@ class SessionState:
                 _approval(self, event)
             case "sandbox.absent":
                 self.told_of_no_sandbox = True
+            case "auto.limited":
+                self.told_of_no_copy = True
             case "approval.resolved":
                 _approved(self, event.data)
             case "question.asked":
                 _question(self, event)
             case "question.answered":
                 _answered(self, event.data)
+            case "input.wanted":
+                if state_call := _call_of(self, event.data["callId"]):
+                    state_call.wanted = event.data
             case "tool.asked":
                 _tool_asked(self, event)
             case "tool.answered":
                 _tool_answered(self, event.data)
             case "plan.updated":
                 self.plan = [PlanItem.from_wire(item) for item in event.data["items"]]
+                if self.turn:
+                    self.turn.planned = True
+            case "plan.written":
+                if self.turn:
+                    self.turn.plan_path = event.data["path"]
             case "steering.received":
                 _steering(self, event.data)
+            case "hook.started":
+                _hooks_run(self, data=event.data)
+            case "hook.finished":
+                _hooks_ended(self, event.data)
+            case "verify.started":
+                _verifying(self, event.data)
+            case "verify.finished":
+                _verified(self, event.data)
             case "workspace.changed" | "workspace.touched":
                 _changed(self, event.data)
             case "job.started":
@@ -206,6 +262,37 @@ def _restored(state: SessionState, data: logged.SessionRestored) -> None:
         state.turn.phase, state.turn.parked = "prepare", False
 
 
+def _copied(state: SessionState) -> None:
+    """All that came so far happened to another session: nothing of it goes on, and no yes to it is one here."""
+    state.grants.clear()
+    state.jobs.clear()
+    state.undoing.clear()
+    for call in state.turn.calls.values() if state.turn else ():
+        call.applying.clear()
+
+
+def _reordered(state: SessionState, data: logged.QueueChanged) -> None:
+    for one in data["queue"]:
+        if (turn := state.turns.pop(one["turnId"], None)) is not None:
+            if turn.prompt != one["prompt"]:
+                turn.invoked = None  # what the user writes anew is meant as it is
+            turn.prompt = one["prompt"]
+            state.turns[turn.turn_id] = turn
+
+
+def _gone_back(state: SessionState, event: Logged[logged.ConversationRestored]) -> None:
+    data = event.data
+    gone = [state.turns[one] for one in data["turns"] if one in state.turns]
+    if gone and (before := gone[0].before) is not None:
+        # A copy, as the session may go back to there once more.
+        state.seen, state.answers = before.seen.copy(), dict(before.answers)
+        state.memory.back_to(before.memory, len(data["messages"]))
+    for turn in gone:
+        turn.forgotten = True
+    state.plan = [PlanItem.from_wire(item) for item in data["plan"]]
+    _name(state, event.seq, data["messages"])
+
+
 def _titled(state: SessionState, data: logged.SessionTitled) -> None:
     state.titled = True
     _spend(state, lambda account: account.with_request(data.get("usage")))
@@ -222,12 +309,29 @@ def _turn_of(event: Logged[logged.TurnQueued | logged.TurnStarted]) -> TurnState
         context=Context.model_validate(context) if context is not None else None,
         limits=data.get("limits"),
         thinking=data.get("thinking"),
+        checks=data.get("checks"),
+        invoked=Invoked.from_wire(data["invoked"]) if "invoked" in data else None,
+        steps_given=[PlanItem.from_wire(one) for one in data["plan"]] if "plan" in data else None,
+        continues=data.get("continues"),
     )
 
 
 def _started(state: SessionState, event: Logged[logged.TurnStarted]) -> None:
     turn = _turn_of(event)
     turn.started, turn.started_at = True, event.ts
+    if "settings" in event.data:
+        turn.autonomy = event.data["settings"]["autonomy"]
+    for number, one in enumerate((turn.invoked and turn.invoked.outputs) or (), 1):
+        call = ToolCall(
+            f"{turn.turn_id}_output_{number}", "run_command", json.dumps({"command": one.command})
+        )
+        turn.calls[call.id] = CallState(call, fills=True)
+        state.call_ids.add(call.id)
+    before = state.turns.get(turn.continues or "")
+    if before is not None:
+        # What was changed and checked there counts on.
+        turn.told, turn.evidence = before.told or before.asked, before.evidence.copy()
+    turn.before = Before(state.seen.copy(), state.memory.mark(), dict(state.answers))
     state.turns.pop(turn.turn_id, None)
     state.turns[turn.turn_id] = turn
     state.current = turn.turn_id
@@ -245,6 +349,7 @@ def _finished(state: SessionState, event: Logged[logged.TurnFinished]) -> None:
         data["summary"],
         False,
     )
+    turn.done = data.get("done")
     turn.calls.clear()
     if turn.response is not None and turn.response["finishReason"] == "cancelled":
         state.since.append(Message("user", INTERRUPTED))
@@ -345,19 +450,27 @@ def _responded(state: SessionState, data: logged.ModelResponded) -> None:
 
 def _tool_requested(state: SessionState, data: logged.ToolRequested) -> None:
     if state.turn and (call := state.turn.calls.get(data["callId"])):
-        call.requested = True
+        call.requested, state.turn.answer = True, ""
 
 
-def _tool_started(state: SessionState, data: logged.ToolStarted) -> None:
-    if state.turn and (call := state.turn.calls.get(data["callId"])):
-        call.started = True
+def _tool_started(state: SessionState, event: Logged[logged.ToolStarted]) -> None:
+    if state.turn and (call := state.turn.calls.get(event.data["callId"])):
+        call.started, call.started_at = True, event.ts
 
 
-def _tool_finished(state: SessionState, data: logged.ToolFinished) -> None:
+def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> None:
+    data = event.data
     images = tuple(images_of(data.get("images", ())))
-    state.since.append(Message("tool", data["content"], tool_call_id=data["callId"], images=images))
+    checked = state.turn and state.turn.calls.get(data["callId"])
+    if checked:
+        checked.came, checked.status = data["content"], data["status"]
+        checked.exit_code = data.get("ran", {}).get("exitCode")
+    if not checked or not (checked.check is not None or checked.fills):
+        state.since.append(Message("tool", data["content"], tool_call_id=data["callId"], images=images))
     if data["status"] != "ok":
         state.failed_calls.add(data["callId"])
+    if data["name"] == LOOK_UP and data["status"] == "ok":
+        state.looked_up |= dict.fromkeys(looked_up(data["content"]))
     for item in [item for item in state.open.values() if item.call_id == data["callId"]]:
         _close(state, item.id)
     turn = state.turn
@@ -365,14 +478,82 @@ def _tool_finished(state: SessionState, data: logged.ToolFinished) -> None:
         return
     call.finished = True
     call.applying.clear()
+    if "verdict" in data and data["status"] == "ok":
+        turn.evidence.judge(data["verdict"])
+    elif "verdict" in data:
+        turn.held_back = True
+    if data["name"] == "run_command" and data["status"] == "denied":
+        turn.evidence.refused = True
     if call.is_job:
         return  # how that goes is not known yet
-    if data["name"] == "run_command" and data["status"] in {"ok", "error"} and turn.evidence != "no_changes":
-        turn.evidence = "checked" if data["status"] == "ok" else "check_failed"
-    elif data["name"] == "run_command" and data["status"] == "interrupted" and call.started:
-        turn.evidence = "unverified"  # what it changed is not known
-    if call.changed and turn.evidence != "check_failed":
-        turn.evidence = "unverified"  # a command is no check of what it changed itself
+    ran = _ran(turn, data)
+    unknown = data["name"] == "run_command" and data["status"] == "interrupted" and call.started
+    # What a check leaves behind that is no text is a cache.
+    changed = call.changed or unknown or (call.touched and (ran is None or ran["kind"] == "other"))
+    if changed:
+        turn.evidence.change()
+    if ran is not None:
+        # A command is no check of what it changed itself, though its failure stands.
+        is_stale = changed and ran.get("exitCode") == 0
+        if call.check is not None:
+            ran["command"] = call.check
+        seconds = seconds_between(call.started_at, event.ts)
+        turn.evidence.ran(ran, seconds, stale=is_stale, demanded=call.check is not None)
+
+
+def _phase(turn: TurnState, data: logged.TurnPhase) -> None:
+    turn.phase = data["to"]
+    if data["reason"] == REMINDER:
+        turn.reminded, turn.answer = True, turn.response["text"] if turn.response else ""
+
+
+def _hooks_run(state: SessionState, data: logged.HookStarted) -> None:
+    if state.turn:
+        state.turn.hook_runs += len(data["calls"])
+        for one in data["calls"]:
+            call = ToolCall(one["id"], "run_command", json.dumps({"command": one["command"]}))
+            state.turn.calls[call.id] = CallState(call, fills=True)
+            state.call_ids.add(call.id)
+
+
+def _hooks_ended(state: SessionState, data: logged.HookFinished) -> None:
+    if state.turn is None:
+        return
+    if (call := state.turn.calls.get(data.get("callId", ""))) is not None and data["on"] == "beforeTool":
+        call.hooked, call.asks = True, data.get("asks", "")
+        if "arguments" in data:
+            call.call = replace(call.call, arguments=data["arguments"])
+    if data["on"] == "turnStart":
+        state.turn.refused = data.get("refused", "")
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))
+
+
+def _verifying(state: SessionState, data: logged.VerifyStarted) -> None:
+    if state.turn:
+        state.turn.attempts, state.turn.verifying = data["attempt"], True
+        for one in data["calls"]:
+            call = ToolCall(one["id"], "run_command", json.dumps({"command": one["command"]}))
+            state.turn.calls[call.id] = CallState(call, check=one["command"])
+            state.call_ids.add(call.id)
+
+
+def _verified(state: SessionState, data: logged.VerifyFinished) -> None:
+    if state.turn:
+        state.turn.verifying = False
+        state.turn.calls = {key: call for key, call in state.turn.calls.items() if call.check is None}
+    if "told" in data:
+        state.since.append(Message("user", data["told"]))
+
+
+def _ran(turn: TurnState, data: logged.ToolFinished) -> logged.Ran | None:
+    """What ran, as evidence."""
+    if turn.checks is not None or data["name"] != "run_command" or data["status"] not in {"ok", "error"}:
+        return data.get("ran")
+    if not turn.evidence.changed:
+        return None
+    # In old logs any command after a change was a check of it.
+    return {"kind": "test", "command": "", "exitCode": 0 if data["status"] == "ok" else 1}
 
 
 def _proposed(state: SessionState, event: Logged[logged.EditProposed]) -> None:
@@ -412,7 +593,7 @@ def _in_place(state: SessionState, event: Logged[logged.EditApplied | logged.Edi
     if call is not None and call.in_place.pop(data.get("undoes", ""), None) is None:
         call.in_place[data["changeId"]] = data
     if state.turn and event.turn_id == state.current:
-        state.turn.evidence = "unverified"
+        state.turn.evidence.change(data["path"], *([data["to"]] if "to" in data else []))
 
 
 def _approval(state: SessionState, event: Logged[logged.ApprovalRequested]) -> None:
@@ -427,8 +608,11 @@ def _approval(state: SessionState, event: Logged[logged.ApprovalRequested]) -> N
         detail=data["detail"],
         options=data["options"],
         always=[RulePattern.from_wire(one) for one in data["always"]] if "always" in data else None,
+        group=data.get("group"),
     )
     state.digests[data["id"]] = data["digest"]
+    if state.turn:
+        state.turn.held_back = False
     if state.turn and (call := state.turn.calls.get(data["callId"])):
         call.asked_for = data.get("changeIds", [])
         if not data.get("reviewed"):
@@ -484,15 +668,35 @@ def _question(state: SessionState, event: Logged[logged.QuestionAsked]) -> None:
         turn_id=event.turn_id or "",
         call_id=data.get("callId"),
         title=data["question"],
+        detail=data.get("detail", ""),
         options=data["options"],
         allow_free_form=data["allowFreeForm"],
+        fields=[InputField.from_wire(one) for one in data["fields"]] if "fields" in data else None,
+        url=data.get("url"),
     )
+    if state.turn and _is_of_model(state.turn, data.get("callId", "")):
+        state.turn.asked_at.append(state.turn.steps)
+
+
+def _call_of(state: SessionState, call_id: str) -> CallState | None:
+    """The call of that id, if it is of the latest answer."""
+    return state.turn.calls.get(call_id) if state.turn else None
+
+
+def _is_of_model(turn: TurnState, call_id: str) -> bool:
+    """Whether a question is the model's own, and not one that a tool has on its way."""
+    call = turn.calls.get(call_id)
+    return call is not None and call.call.name == "ask_user"
 
 
 def _answered(state: SessionState, data: logged.QuestionAnswered) -> None:
     item = state.open.get(data["id"])
     if item is not None and state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
         call.answered = (item.title, data["answer"])
+        call.inputs[item.title] = data["answer"]
+        if _is_of_model(state.turn, call.call.id):
+            state.answers[same_words(item.title)] = data["answer"]
+            state.turn.brief.append(f"{item.title} {data['answer']}")
     _close(state, data["id"])
 
 
@@ -536,9 +740,28 @@ def _steering(state: SessionState, data: logged.SteeringReceived) -> None:
 def _changed(state: SessionState, data: logged.WorkspaceChanged | logged.WorkspaceTouched) -> None:
     if "told" in data:
         state.news.append(Message("user", data["told"]))
-    call = state.turn and state.turn.calls.get(data.get("callId", ""))
-    if state.turn and call and ("changeId" in data or state.turn.evidence == "no_changes"):
+    turn = state.turn
+    if turn is None:
+        return
+    paths = [data["path"]] if "path" in data else [one["path"] for one in data["files"]]
+    if "callId" not in data:
+        if turn.checks is not None:
+            turn.evidence.change(*paths, by_others=True)
+        return
+    turn.evidence.paths.update(paths)
+    if (call := turn.calls.get(data["callId"])) is None or (paths and not any(map(counts, paths))):
+        return
+    if "changeId" in data:
         call.changed = True
+    elif not turn.evidence.changed:
+        call.touched = True
+
+
+def _judged(state: SessionState, data: logged.VerdictFound) -> None:
+    if "told" in data:
+        state.news.append(Message("user", data["told"]))
+    if state.turn:
+        state.turn.evidence.judge(data["verdict"])
 
 
 def _job_started(state: SessionState, event: Logged[logged.JobStarted]) -> None:

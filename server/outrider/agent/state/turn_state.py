@@ -2,15 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, cast
 
+from outrider.agent.state.evidence import Evidence
+from outrider.agent.state.memory import Mark
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.model import Tokens, ToolCall
 from outrider.workspace.edits.review import Review
+from outrider.workspace.watch.read_state import Seen
 from outrider_protocol import logged
 from outrider_protocol.commands import WaitResult
-from outrider_protocol.events import Context, JobFinished, Mode, Open, Outcome, Phase, Usage
-from outrider_protocol.settings import Thinking
+from outrider_protocol.events import (
+    Context,
+    Done,
+    Invoked,
+    JobFinished,
+    Mode,
+    Open,
+    Outcome,
+    Phase,
+    PlanItem,
+    Usage,
+)
+from outrider_protocol.settings import Autonomy, Thinking
 
 UNKNOWN: logged.Usage = {"inputTokens": 0, "outputTokens": 0}
 """Of a request that costs something, and nobody can tell how much."""
@@ -86,6 +101,8 @@ class CallState:
     call: ToolCall
     requested: bool = False
     started: bool = False
+    started_at: str = ""
+    """When, as its event says."""
     finished: bool = False
     approved: str | None = None
     """Digest of what the user said yes to."""
@@ -97,10 +114,30 @@ class CallState:
     """What the user said with a yes to all of it."""
     asked_for: list[str] = field(default_factory=list[str])
     """The ids of the changes that the latest approval was asked for."""
+    wanted: logged.InputWanted | None = None
+    """Of a tool of an MCP server: what the server wanted of the user last."""
+    inputs: dict[str, str] = field(default_factory=dict[str, str])
+    """What the user said to that so far, by the question."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
     changed: bool = False
-    """Whether its command changed files itself; what it only touched, such as a cache, counts if nothing else changed."""
+    """Whether its command changed texts itself."""
+    touched: bool = False
+    """Whether its command changed anything else, where nothing was changed before."""
+    check: str | None = None
+    """The command, if it is a check of the turn and no call of the model."""
+    fills: bool = False
+    """Whether it is a command line whose output goes into the text of a custom command, and no call of the model."""
+    hooked: bool = False
+    """Whether the hooks before it have run."""
+    asks: str = ""
+    """Why a hook has the user asked about it."""
+    status: str = ""
+    """How it ended."""
+    exit_code: int | None = None
+    """Of a command: its exit code."""
+    came: str = ""
+    """What came of a call that is not the model's."""
     is_job: bool = False
     """Whether what it started runs in the background."""
     handed: bool = False
@@ -119,6 +156,27 @@ class CallState:
     """The data of what ended its changes that are in place, by change."""
 
 
+def seconds_between(earlier: str, later: str) -> float:
+    """The seconds between the times of two events; 0 where the first is not known."""
+    if not earlier:
+        return 0.0
+    return round((datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds(), 3)
+
+
+def same_words(text: str) -> str:
+    """A text without regard to case and spaces, to see whether two are the same question or answer."""
+    return " ".join(text.casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What the model knew when a turn began, apart from the messages, for a conversation that goes back to there."""
+
+    seen: Seen
+    memory: Mark
+    answers: dict[str, str]
+
+
 @dataclass(slots=True)
 class TurnState:
     """How far a turn came."""
@@ -127,10 +185,20 @@ class TurnState:
     prompt: str
     mode: Mode
     model: str
+    continues: str | None = None
+    """The turn that it goes on with, whose task and steps are in the conversation."""
+    before: Before | None = None
+    """What was known when it began."""
+    told: bool = False
+    """Whether its task was in the conversation before it began."""
+    forgotten: bool = False
+    """Whether the conversation went back to before it."""
     context: Context | None = None
     limits: dict[str, Any] | None = None
     thinking: Thinking | None = None
     """How much the model is to think, where the run said so."""
+    invoked: Invoked | None = None
+    """The custom command that the prompt calls."""
     started: bool = False
     asked: bool = False
     """Whether the model was asked, so that the task is in the conversation."""
@@ -148,14 +216,54 @@ class TurnState:
     """Calls of the latest response."""
     response: logged.ModelResponded | None = None
     """The data of the latest response, while the model was not asked again."""
-    evidence: Literal["no_changes", "unverified", "checked", "check_failed"] = "no_changes"
-    """Whether a command was run since the last change, and how it went."""
+    autonomy: Autonomy = "balanced"
+    """How often the model may ask the user."""
+    steps_given: list[PlanItem] | None = None
+    """The steps that its plan begins with."""
+    brief: list[str] = field(default_factory=list[str])
+    """What the user answered to the model's questions in it, each with its question."""
+    planned: bool = False
+    """Whether it has updated the plan."""
+    plan_path: str | None = None
+    """The plan document that it wrote."""
+    asked_at: list[int] = field(default_factory=list[int])
+    """The step of each question that the model asked the user."""
+    checks: list[str] | None = None
+    """The commands that decide whether it is done; None in old logs, where any command counted as a check."""
+    hook_runs: int = 0
+    """How many hooks have run."""
+    refused: str = ""
+    """Why a hook refused the task."""
+    attempts: int = 0
+    """How often its checks were begun."""
+    verifying: bool = False
+    """Whether they run."""
+    reminded: bool = False
+    """Whether the model was told what it left undone."""
+    held_back: bool = False
+    """Whether an edit was not asked for, because of the errors that it would bring, and none was asked for since."""
+    answer: str = ""
+    """What it had answered before that, as long as it did nothing since."""
+    evidence: Evidence = field(default_factory=Evidence)
+    done: logged.Done | None = None
+    """What its end said that shows that it is done."""
     started_at: str = ""
 
     @property
     def usage(self) -> Usage:
         """What its requests cost so far."""
         return self.account.usage
+
+    @property
+    def task(self) -> str:
+        """What the model gets as the task: the prompt, or what the custom command says that it calls."""
+        if self.invoked is None:
+            return self.prompt
+        text, parts, at = self.invoked.text, list[str](), 0
+        for output, call in zip(self.invoked.outputs or (), self.calls.values(), strict=False):
+            parts += [text[at : output.at], call.came]
+            at = output.at
+        return "".join([*parts, text[at:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +295,7 @@ def wait_result(turn: TurnState, open_items: Sequence[Open]) -> WaitResult:
             reason=turn.reason,
             summary=turn.summary,
             usage=turn.usage,
+            done=Done.from_wire(turn.done) if turn.done is not None else None,
         )
     if turn.parked:
         mine = [item for item in open_items if item.turn_id == turn.turn_id]

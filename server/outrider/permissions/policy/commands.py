@@ -166,13 +166,8 @@ def _part(
     mode: PermissionMode,
     script: str | None,
 ) -> Part:
-    for rule, pattern in rules.forbidding:
-        if pattern is None or may_fit(pattern, program):
-            named = _names_host(rule, program, may_reach=why is not None)
-            if named is None:
-                continue
-            sure = named and (pattern is None or fits_surely(pattern, program))
-            return Part(program, rule.decision if sure else "ask", f"rule: {rule.text}", rule)
+    if forbidden := _forbidden(program, rules, may_reach=why is not None):
+        return forbidden
     if problem is None and why is None and program.name in PLAIN:
         return Part(program, "allow", "it only affects the command line itself")
     other: Rule | None = None
@@ -202,6 +197,18 @@ def _part(
         said = f"its rule does not name {more[0]}" if more else f"its rule covers reading only, and {why}"
         return Part(program, "ask", f"{said} (rule: {narrow.text})")
     return Part(program, "ask", f"no rule allows it, and {why}")
+
+
+def _forbidden(program: Program, rules: _Sorted, *, may_reach: bool) -> Part | None:
+    """What a rule that forbids or asks says of a program; None where none may be about it."""
+    for rule, pattern in rules.forbidding:
+        if pattern is None or may_fit(pattern, program):
+            named = _names_host(rule, program, may_reach=may_reach)
+            if named is None:
+                continue
+            sure = named and (pattern is None or fits_surely(pattern, program))
+            return Part(program, rule.decision if sure else "ask", f"rule: {rule.text}", rule)
+    return None
 
 
 def _why_not(rule: Rule, script: str | None) -> str:

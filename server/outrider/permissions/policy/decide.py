@@ -11,7 +11,7 @@ from typing import Literal
 from outrider.permissions.policy.commands import Command
 from outrider.permissions.policy.protected_files import Guard
 from outrider.permissions.policy.ruling import Ruling
-from outrider_protocol.settings import Effect, PermissionMode
+from outrider_protocol.settings import PERMISSION_MODES, Effect, PermissionMode
 
 Verdict = Literal["allow", "ask", "deny"]
 
@@ -24,7 +24,10 @@ ONLY_READS = "the command only reads, inside the workspace"
 UNSANDBOXED = "unsandboxed"
 """Key of the grant that commands of the session run without a sandbox where there is none."""
 
-_WIDTH: dict[PermissionMode, int] = {"read-only": 0, "ask": 1, "auto-edit": 2, "full": 3}
+CAN_BE_UNDONE = "the permission mode allows commands that can be undone"
+"""Why that is allowed."""
+
+_WIDTH: dict[PermissionMode, int] = {mode: width for width, mode in enumerate(PERMISSION_MODES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +57,27 @@ class Access:
     """The machines it reaches."""
     command: Command | None = None
     """The command line it runs."""
+    definition: str = ""
+    """Of a tool of an MCP server: the SHA-256 of its definition. A rule can hold for that alone."""
+    cwd: str = ""
+    """The real path of the folder where it runs."""
     ends_own: bool = False
     """Whether all it does is end what this session started."""
     writes_secret: str = ""
     """What it writes that the user wants to see before, in words: a secret that they gave, in a place of the model's choice."""
+    asks: str = ""
+    """Why the user is asked in every mode, unless a rule of theirs allows it; empty where the mode decides."""
     no_sandbox: NoSandbox | None = None
     """Of a command: that it would run without a sandbox; None where it is confined."""
     leaves: str = ""
     """What of its sandbox a command is to leave, because the model asks for it, in words; empty where it does not."""
     is_job: bool = False
     """Whether it is a background job, which runs on when its turn has ended."""
+
+    can_be_undone: bool = False
+    """Of a command: whether it can change nothing but the workspace, whose files were copied before."""
+    why_no_copy: str = ""
+    """Of one that is not so for that reason alone: why there is no copy."""
 
     @property
     def only_reads(self) -> bool:
@@ -125,6 +139,8 @@ def decide(
         return Judgement("ask", access.leaves, warning=guard.reason if guard else "")
     if guard is not None and not _is_settled(guard, access, mode, grants, ruling):
         return Judgement("ask", guard.reason, warning=guard.reason)
+    if access.asks and ruling is None:
+        return Judgement("ask", access.asks)
     return _by_rules_and_mode(access, mode, grants, ruling)
 
 
@@ -151,7 +167,9 @@ def _by_rules_and_mode(
             reason = "the permission mode is full, and there is no sandbox here"
             return Judgement("ask", reason, leaves_sandbox=True)
         return Judgement("allow", "the permission mode is full")
-    if mode == "auto-edit" and access.effect == "edit" and access.inside:
+    if mode == "auto" and access.can_be_undone and access.inside:
+        return Judgement("allow", CAN_BE_UNDONE)
+    if mode in {"auto-edit", "auto"} and access.effect == "edit" and access.inside:
         return Judgement("allow", "the permission mode allows edits inside the workspace")
     if not access.inside:
         return Judgement("ask", "it is outside the workspace")

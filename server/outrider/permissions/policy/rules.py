@@ -16,6 +16,10 @@ from outrider.ports.patterns import PatternError
 
 RuleDecision = Literal["allow", "ask", "deny"]
 RUN: Final = "run_command"
+SERVER_TOOL: Final = "__"
+"""Between the names of an MCP server and of its tool; no other tool has it."""
+COMING_AND_GOING: Final = frozenset({"skill", "find_tools", "fetch_url", "web_search", "remember"})
+"""Tools that are there only where there is use for them."""
 ANY_SCRIPT: Final = "any"
 """What a rule that allows says instead of a hash, where the script may become another one."""
 FAMILIES: Final = frozenset({"edit", "read", "execute"})
@@ -42,7 +46,8 @@ class Rule:
     is_exact: bool = False
     """Whether these are all its words."""
     script: str | None = None
-    """Of a command that runs a file of the workspace: the SHA-256 of its content, or `any`."""
+    """Of a command that runs a file of the workspace: the SHA-256 of its content, or `any`. Of a tool of an MCP server: the SHA-256 of
+    its definition."""
     path: str | None = None
     """A glob over paths: relative to a workspace folder, or absolute."""
     host: str | None = None
@@ -75,14 +80,16 @@ class Rule:
         if self.command is not None:
             what.append(f"“{self.command}”" if self.is_exact else f"“{self.command} …”")
         if self.script is not None:
-            what.append(with_script(self.script))
+            what.append(with_script(self.script, self.tool))
         what += [named for named in (self.path, self.host) if named is not None]
         what.append("everywhere" if self.workspace is None else f"in {self.workspace}")
         return " ".join(what)
 
 
-def with_script(script: str) -> str:
-    """What a rule says of the script, for a user."""
+def with_script(script: str, tool: str = RUN) -> str:
+    """What a rule says of the script, or of the definition of a tool, for a user."""
+    if SERVER_TOOL in tool:
+        return "" if script == ANY_SCRIPT else f"as its server defines it now ({script[:16]})"
     return (
         "whatever the script contains"
         if script == ANY_SCRIPT
@@ -102,7 +109,7 @@ def unknown_tool(rule: Rule, tools: Collection[str]) -> str | None:
         rule: The rule.
         tools: The names of all tools.
     """
-    if rule.tool in {"*", *FAMILIES} or rule.tool in tools:
+    if rule.tool in {"*", *FAMILIES, *COMING_AND_GOING} or rule.tool in tools or SERVER_TOOL in rule.tool:
         return None
     meant = _MEANT.get(rule.tool.lower()) or next(
         iter(get_close_matches(rule.tool.lower(), sorted({*tools, *FAMILIES}), n=1)), None
@@ -120,7 +127,8 @@ def problem_of(rule: Rule) -> str | None:
         return problem
     if rule.host is not None and rule.decision == "allow" and rule.tool == RUN:
         return "the hosts that a command contacts cannot be seen from its words, so an allow rule cannot limit it to a host"
-    if rule.script is not None and (rule.command is None or rule.decision != "allow"):
+    of_server = SERVER_TOOL in rule.tool
+    if rule.script is not None and not ((rule.command is not None or of_server) and rule.decision == "allow"):
         return "a script needs a command and the decision allow"
     if rule.script not in {None, ANY_SCRIPT} and not re.fullmatch(r"[0-9a-f]{64}", rule.script or ""):
         return f"its script is neither a SHA-256 nor {ANY_SCRIPT!r}"

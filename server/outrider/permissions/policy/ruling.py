@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from outrider.permissions.policy.commands import Command, Decision, Part, parts_of
-from outrider.permissions.policy.rules import RUN, Rule, covers_host, covers_path
+from outrider.permissions.policy.rules import ANY_SCRIPT, RUN, Rule, covers_host, covers_path
 from outrider_protocol.settings import Effect, PermissionMode
 
 
@@ -55,6 +55,11 @@ class Subject(Protocol):
         """The command line it runs."""
         ...
 
+    @property
+    def definition(self) -> str:
+        """Of a tool of an MCP server: the SHA-256 of its definition."""
+        ...
+
 
 def ruling_on(tool: str, subject: Subject, rules: Sequence[Rule], mode: PermissionMode) -> Ruling | None:
     """What the rules say of an access; None where they leave it to the mode.
@@ -69,6 +74,8 @@ def ruling_on(tool: str, subject: Subject, rules: Sequence[Rule], mode: Permissi
     if subject.command is not None:
         return _on_command(subject.command, [rule for rule in about if rule.path is None], mode)
     about = [rule for rule in about if rule.command is None and covers_host(rule, subject.hosts)]
+    # A tool that its server has changed since is another one.
+    about = [rule for rule in about if rule.script in {None, ANY_SCRIPT, subject.definition}]
     for decision in ("deny", "ask"):
         for rule in about:
             if rule.decision == decision and (

@@ -1,13 +1,15 @@
-"""Which workspace folders the user trusts: a file in their configuration folder, beside the rules, never in a repository.
+"""Which workspace folders the user trusts, and which commands of theirs: a file beside the rules, never in a repository.
 
-A folder is known by its real path. A no beats a yes, and a file that cannot be read closes: nobody knows then what it refuses.
+A folder is known by its real path, a command by a digest of all that the settings say of it. A no beats a yes, and a file that cannot be read closes: nobody knows then what it refuses.
 """
 
 import asyncio
+import hashlib
+import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +21,8 @@ from outrider.ports.clock import Clock
 TRUST: Final = "trust.toml"
 HEADING: Final = (
     "# The workspace folders that are trusted or read-only. Outrider asks again about a folder that you delete here.\n"
-    "# `read-only` beats `trusted`; `below = true` trusts the folders below as well."
+    "# `read-only` beats `trusted`; `below = true` trusts the folders below as well. A [[command]] is one that a folder's\n"
+    "# `.outrider/settings.toml` names, and whether it may run."
 )
 
 Kept = Literal["trusted", "read-only"]
@@ -27,6 +30,9 @@ Kept = Literal["trusted", "read-only"]
 Trust = Literal["trusted", "read-only", "unknown"]
 """What is known of a folder."""
 _KEYS: Final[Mapping[str, type]] = {"path": str, "trust": str, "below": bool, "added": datetime}
+_COMMAND_KEYS: Final[Mapping[str, type]] = {
+    "folder": str, "key": str, "shown": str, "digest": str, "allowed": bool, "added": datetime,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,35 @@ class Word:
     trust: Kept
     below: bool = False
     """Of a yes: whether it is one to the folders below, too."""
+    added: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCommand:
+    """A command that the settings of a workspace folder name."""
+
+    folder: str
+    """Its real path."""
+    key: str
+    """The setting: `verify`."""
+    shown: str
+    """What it runs, for the user."""
+    digest: str
+    """Of all that the settings say of it."""
+
+    @classmethod
+    def of(cls, folder: str, key: str, shown: str, whole: Any) -> "NamedCommand":
+        """A command with the digest of `whole`, which is what the settings say of it, as JSON takes it."""
+        said = json.dumps([folder, key, whole], sort_keys=True).encode("utf-8", "surrogatepass")
+        return cls(folder, key, shown, hashlib.sha256(said).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class CommandWord:
+    """What the user said of one of them."""
+
+    command: NamedCommand
+    allowed: bool
     added: datetime | None = None
 
 
@@ -62,6 +97,7 @@ class TrustFile:
         """
         self.path = path
         self.words: tuple[Word, ...] = ()
+        self.commands: tuple[CommandWord, ...] = ()
         self.problem: str | None = None
         self._clock = clock
         self._say = say
@@ -79,6 +115,17 @@ class TrustFile:
         said = {word.trust for word in self.words if word.path == folder or _is_above(word, folder)}
         return "read-only" if "read-only" in said else "trusted" if said else "unknown"
 
+    def allows(self, command: NamedCommand) -> bool | None:
+        """Whether a command of a folder's settings may run; None where the user was not asked."""
+        if self.problem is not None:
+            return False
+        said = [
+            word.allowed
+            for word in self.commands
+            if (word.command.folder, word.command.digest) == (command.folder, command.digest)
+        ]
+        return all(said) if said else None
+
     async def refresh(self) -> bool:
         """Read the file where it has changed; gives whether it had."""
         return await asyncio.to_thread(self.refresh_now)
@@ -90,7 +137,9 @@ class TrustFile:
             return False
         self._seen = seen
         found = _read(self.path)
-        self.words, self.problem = ((), found) if isinstance(found, str) else (found, None)
+        self.words, self.commands, self.problem = (
+            ((), (), found) if isinstance(found, str) else (*found, None)
+        )
         if self.problem is not None and self.problem != self._said:
             self._say(
                 f"only reading is possible in folders that the client does not declare trusted: {self.problem}"
@@ -116,8 +165,20 @@ class TrustFile:
         kept = self._write(word.path, word)
         return kept if isinstance(kept, TrustProblem) else word
 
+    async def keep_commands(self, commands: Sequence[NamedCommand], *, allowed: bool) -> TrustProblem | None:
+        """Write down whether commands of a folder's settings may run."""
+        return await asyncio.to_thread(self._keep_commands, commands, allowed=allowed)
+
+    def _keep_commands(self, commands: Sequence[NamedCommand], *, allowed: bool) -> TrustProblem | None:
+        now = self._clock.now().replace(microsecond=0)
+        new = [CommandWord(one, allowed, now) for one in commands]
+        digests = {one.digest for one in commands}
+        return self._change(
+            "command", lambda table: table.get("digest") in digests, map(_written_command, new)
+        )
+
     async def forget(self, folder: Path) -> Word | TrustProblem:
-        """Take back what the user said of a folder: it is asked again."""
+        """Take back what the user said of a folder and of the commands in its settings: it is asked again."""
         return await asyncio.to_thread(self.forget_now, folder)
 
     def forget_now(self, folder: Path) -> Word | TrustProblem:
@@ -130,39 +191,49 @@ class TrustFile:
 
     def _write(self, path: str, word: Word | None) -> Word | TrustProblem | None:
         """Put a word in the place of that about a folder; gives the one that was there. Blocks."""
+        before = next((one for one in self.words if one.path == path), None)
+        new = [_written(word)] if word is not None else []
+        if problem := self._change("folder", lambda table: table.get("path") == path, new):
+            return problem
+        if word is None and (
+            problem := self._change("command", lambda table: table.get("folder") == path, ())
+        ):
+            return problem
+        return before
+
+    def _change(self, name: str, goes: Callable[[Any], bool], new: Iterable[str]) -> TrustProblem | None:
+        """Take some tables of a name out of the file, and put new ones at its end. Blocks."""
         import tomlkit
 
         try:
             with locked(self.path):
-                words = _read(self.path)
-                if isinstance(words, str):
-                    return TrustProblem(f"it is not changed: {words}")
-                before = next((one for one in words if one.path == path), None)
+                read = _read(self.path)
+                if isinstance(read, str):
+                    return TrustProblem(f"it is not changed: {read}")
                 text = self.path.read_text("utf-8") if self.path.exists() else f"{HEADING}\n"
                 document: Any = tomlkit.parse(text)
-                tables: Any = document.get("folder", [])
+                tables: Any = document.get(name, [])
                 for number in reversed(range(len(tables))):
-                    if tables[number].get("path") == path:
+                    if goes(tables[number]):
                         del tables[number]
-                if "folder" in document and not tables:  # an empty list in one line could not be added to
-                    del document["folder"]
+                if name in document and not tables:  # an empty list in one line could not be added to
+                    del document[name]
                 text = tomlkit.dumps(document).rstrip()
-                if word is not None:
-                    text += f"\n\n[[folder]]\n{_written(word)}"
+                text += "".join(f"\n\n[[{name}]]\n{table}" for table in new)
                 replace_text(self.path, f"{text}\n")
         except (OSError, UnicodeDecodeError) as error:
             return TrustProblem(f"{self.path} cannot be written: {error}")
         self._seen = None
         self.refresh_now()
-        return before
+        return None
 
 
 def _is_above(word: Word, folder: str) -> bool:
     return word.below and folder.startswith(f"{word.path.rstrip('/')}/")
 
 
-def _read(path: Path) -> tuple[Word, ...] | str:
-    """The words of a file, or why it cannot be read. Blocks."""
+def _read(path: Path) -> tuple[tuple[Word, ...], tuple[CommandWord, ...]] | str:
+    """What a file says of folders and of commands, or why it cannot be read. Blocks."""
     text = ""
     try:
         if path.exists() and (not path.is_file() or path.stat().st_size > MOST_BYTES):
@@ -170,33 +241,59 @@ def _read(path: Path) -> tuple[Word, ...] | str:
         text = path.read_bytes().decode("utf-8")
         values = tomllib.loads(text)
     except FileNotFoundError:
-        return ()
+        return (), ()
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
         place = re.search(r"at line (\d+)", str(error))
         return f"{path}, line {place[1] if place else text.count(chr(10)) + 1}: {error}"
     except (OSError, UnicodeDecodeError) as error:
         return f"{path} cannot be read: {error}"
-    given = values.pop("folder", [])
-    if values or not isinstance(given, list):
-        return f"{path}: expected [[folder]], got {next(iter(values), 'folder')!r}"
     words: list[Word] = []
-    for number, value in enumerate(cast("list[Any]", given), start=1):
-        word = _word(value)
-        if isinstance(word, str):
-            return f"{path}, folder {number}: {word}"
-        words.append(word)
-    return tuple(words)
+    commands: list[CommandWord] = []
+    for name in ("folder", "command"):
+        given = values.pop(name, [])
+        if not isinstance(given, list):
+            return f"{path}: expected [[{name}]], got {name!r}"
+        for number, value in enumerate(cast("list[Any]", given), start=1):
+            word = _word(value) if name == "folder" else _command(value)
+            if isinstance(word, str):
+                return f"{path}, {name} {number}: {word}"
+            if isinstance(word, Word):
+                words.append(word)
+            else:
+                commands.append(word)
+    if values:
+        return f"{path}: expected [[folder]] or [[command]], got {next(iter(values))!r}"
+    return tuple(words), tuple(commands)
+
+
+def _checked(value: Any, what: str, keys: Mapping[str, type]) -> Mapping[str, Any] | str:
+    """A table with no other keys than these, or what is wrong with it."""
+    if not isinstance(value, Mapping):
+        return f"a {what} must be a table"
+    given = cast("Mapping[str, Any]", value)
+    for key, one in given.items():
+        if key not in keys:
+            return f"there is no key {key!r}"
+        if not isinstance(one, keys[key]):
+            return f"{key} is of the wrong type"
+    return given
+
+
+def _command(value: Any) -> CommandWord | str:
+    given = _checked(value, "command", _COMMAND_KEYS)
+    if isinstance(given, str):
+        return given
+    if missing := next((key for key in _COMMAND_KEYS if key != "added" and key not in given), None):
+        return f"there must be a key {missing!r}"
+    named = NamedCommand(*(given[key] for key in ("folder", "key", "shown", "digest")))
+    added = given.get("added")
+    return CommandWord(named, given["allowed"], added.astimezone(UTC) if added else None)
 
 
 def _word(value: Any) -> Word | str:
-    if not isinstance(value, Mapping):
-        return "a folder must be a table"
-    given = cast("Mapping[str, Any]", value)
-    for key, one in given.items():
-        if key not in _KEYS:
-            return f"there is no key {key!r}"
-        if not isinstance(one, _KEYS[key]):
-            return f"{key} is of the wrong type"
+    given = _checked(value, "folder", _KEYS)
+    if isinstance(given, str):
+        return given
     path, trust = given.get("path", ""), given.get("trust")
     if not Path(path).is_absolute():
         return "path must be an absolute path"
@@ -216,6 +313,24 @@ def _written(word: Word) -> str:
     table.add("trust", word.trust)
     if word.below:
         table.add("below", True)
+    if word.added is not None:
+        table.add("added", word.added)
+    return table.as_string().strip()
+
+
+def _written_command(word: CommandWord) -> str:
+    import tomlkit
+
+    table = tomlkit.table()
+    named = word.command
+    for key, value in (
+        ("folder", named.folder),
+        ("key", named.key),
+        ("shown", named.shown),
+        ("digest", named.digest),
+    ):
+        table.add(key, value)
+    table.add("allowed", word.allowed)
     if word.added is not None:
         table.add("added", word.added)
     return table.as_string().strip()

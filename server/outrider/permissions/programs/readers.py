@@ -43,6 +43,15 @@ def _table(*rows: tuple[str, Reader]) -> dict[str, Reader]:
     return {name: reader for called, reader in rows for name in called.split()}
 
 
+def _told(*rows: tuple[str, str, Reader]) -> dict[tuple[str, str], Reader]:
+    return {
+        (name, first): reader
+        for called, firsts, reader in rows
+        for name in called.split()
+        for first in firsts.split()
+    }
+
+
 _SED_ADDRESS: Final = r"(?:[0-9]+|\$|/[^/\\\[\n]*/)"
 _SED_SAFE: Final = linear(
     "reading.sed",
@@ -127,7 +136,7 @@ _FD: Final = Reader(names("-x -X -l --exec --exec-batch --list-details"), valued
 
 _READERS: Final[Mapping[str, Reader]] = _table(
     ("ls cat tac nl head tail cut paste column fold fmt expand unexpand rev tr comm join stat realpath readlink basename dirname cmp", _PLAIN),
-    ("od hexdump base64 seq expr echo printf pwd id arch nproc uptime free tty uname which type test [ [[", _PLAIN),
+    ("od hexdump base64 seq expr echo printf pwd id whoami arch nproc uptime free tty uname which type test [ [[", _PLAIN),
     ("true false : exit break continue return wait local shift read sleep cd locale", _PLAIN),
     ("wc du df", Reader(names("--files0-from"), alone=True)),
     ("set", Reader(alone=True, script=_set)), ("command", Reader(alone=True, script=_command)),
@@ -146,7 +155,19 @@ _READERS: Final[Mapping[str, Reader]] = _table(
     ("find", Reader(names("-delete -fprint -fprint0 -fprintf -fls -ok -okdir"), alone=True, below=names("-L -follow"))),
     ("sed", _SED), ("awk gawk mawk nawk", _AWK),
     ("jq", Reader(script=_jq)),
+    ("shellcheck yamllint", Reader()),
+    ("mypy", Reader(names("--install-types --non-interactive"))),
+    ("pyright basedpyright", Reader(names("-w --watch --createstub --writebaseline"))),
 )  # fmt: skip
+_READERS_TOLD: Final[Mapping[tuple[str, str], Reader]] = _told(
+    ("ruff", "check", Reader(names("-w -o --fix --fix-only --unsafe-fixes --add-noqa --output-file --watch"))),
+    ("black isort", "--check", Reader()),
+    ("gofmt", "-l -d", Reader(names("-w -cpuprofile"))),
+    ("pip pip3", "list show freeze check", Reader()),
+    ("npm", "ls list", Reader()),
+    ("go", "list doc env", Reader(names("-w -u -mod -modfile -toolexec -overlay"))),
+)  # fmt: skip
+"""Programs that only read where their first argument says so. They obey files of the project, so that they need a sandbox."""
 _TELLS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(
         names("python python2 python3 pip pip3 cargo rustc rustup rustfmt uv ruff mypy pytest wget curl node npm npx pnpm yarn bun deno ruby "
@@ -174,7 +195,7 @@ def only_reads(program: Program) -> str | None:
         return git_does_more(arguments)
     if len(arguments) == 1 and arguments[0].text in _TELLS.get(name, ()):
         return None
-    reader = _READERS.get(name)
+    reader = _reader_of(program)
     if reader is None:
         return f"{name or 'what it runs'} is not known to only read" if name else "what it runs is not known"
     if (
@@ -193,7 +214,7 @@ def reads_alone(program: Program) -> str | None:
     if not program.argv:
         return None
     name, arguments = program.argv[0].text or "", program.argv[1:]
-    reader = _READERS.get(name)
+    reader = _reader_of(program)
     if reader is None or not reader.alone:
         return f"{name} only reads in a sandbox, and it would run without a read-only one"
     if reader.script is not None and (why := reader.script(arguments)):
@@ -213,7 +234,7 @@ def does_more(program: Program) -> str | None:
     if (problem := only_reads(program)) is not None:
         return problem
     name, arguments = (program.argv[0].text or "", program.argv[1:]) if program.argv else ("", ())
-    reader = _READERS.get(name)
+    reader = _reader_of(program)
     if name == "git":
         unsure = next((word for word in arguments if _may_be_option(word)), None)
         return None if unsure is None else f"{unsure.source} may be an option"
@@ -234,10 +255,20 @@ def mostly_reads(name: str) -> bool:
 
 def goes_below(program: Program) -> bool:
     """Whether a program shows texts of files in folders that it goes through by itself."""
-    reader = _READERS.get(program.name or "")
+    reader = _reader_of(program)
     if reader is None:
         return False
     return reader.below is None or any(_is_of(word, reader.below) for word in program.argv[1:])
+
+
+def _reader_of(program: Program) -> Reader | None:
+    """What is known of a program with this first argument."""
+    name, first = (
+        (program.argv[0].text or "", program.argv[1].text if len(program.argv) > 1 else None)
+        if program.argv
+        else ("", None)
+    )
+    return _READERS.get(name) or (None if first is None else _READERS_TOLD.get((name, first)))
 
 
 def _problem(program: Program) -> str | None:

@@ -58,6 +58,7 @@ _TEMPLATES: Final = (
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # asked before each request of all files that the model has seen
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says that it is an example is not."""
     *folders, name = path.rstrip("/").casefold().split("/")

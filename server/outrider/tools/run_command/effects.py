@@ -22,13 +22,15 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.ports.text import bytes_spelled_out, is_utf_8
 from outrider.tools.context import ToolContext
 from outrider.tools.edit.changes import MOST_COMPARED, encode, telling, wire_hunks
+from outrider.tools.run_command.put_back import Copied
 from outrider.workspace.disk.disk import mode_of
-from outrider.workspace.disk.file_stat import Mark, is_being_written, mark_of
+from outrider.workspace.disk.file_stat import Mark, Status, is_being_written, mark_of
 from outrider.workspace.documents.documents import Document, uri_key
 from outrider.workspace.documents.overlay import ReadProblem, read_text, same_text, unusual, unusual_mode
 from outrider.workspace.edits.change import Change
 from outrider.workspace.paths import Folders, Located
 from outrider.workspace.text.encoding import BOM, Decoded, NoText, decode
+from outrider.workspace.text.encoding import encode as as_on_disk
 from outrider.workspace.watch.snapshot import (
     CLOCK_STEP,
     Count,
@@ -155,7 +157,7 @@ MOST_SHOWN = 80
 """Characters of the command that stand in what the model is told."""
 MOST_NAMED = 20
 """Files that the result names."""
-MOST_RECORDED = 500
+MOST_RECORDED = 5000
 """Files that were not known whose texts are recorded."""
 MOST_TOUCHED = 200
 """Files without a text that are recorded by name."""
@@ -207,6 +209,16 @@ class _Changed:
     """Those that went with it, with their permission bits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a command did."""
+
+    notes: Sequence[str] = ()
+    """What the result of the call says of it; nothing where nothing changed."""
+    lost: Sequence[Copied] = ()
+    """The files that undo cannot restore, of which there are copies."""
+
+
 @dataclass(slots=True)
 class _Notes:
     """What is said of it: names of files."""
@@ -249,7 +261,7 @@ async def before(context: ToolContext, command: Command) -> Before | None:
     return Before(looked_at, count, meanwhile)
 
 
-async def record(context: ToolContext, call: ToolCall, command: str, before: Before | None) -> list[str]:
+async def record(context: ToolContext, call: ToolCall, command: str, before: Before | None) -> Recorded:
     """Look at the files again, and record what the command changed.
 
     Args:
@@ -257,30 +269,29 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
         call: The call of the command.
         command: The command.
         before: What was there before it.
-
-    Returns:
-        What the result of the call says of it; nothing where nothing changed.
     """
     if before is None:
-        return []
+        return Recorded()
+    seconds = context.workspace.census.look_seconds
     try:
         after = before.count if before.count.unseen else await context.workspace.census.take(contents=False)
-        async with context.clock.timeout(LOOK_SECONDS):
+        async with context.clock.timeout(seconds):
             changed = await asyncio.to_thread(_changed, before.known)
-            others, touched = await asyncio.to_thread(_others, context.workspace.folders, before, after)
+            others, touched, lost = await asyncio.to_thread(_others, context.workspace.folders, before, after)
             touched += await asyncio.to_thread(_entries, context.workspace.folders, before, after)
         changed, others = await _settled(context, changed), await _settled(context, others)
         if await _is_open(context, [*changed, *others]):
             await before.meanwhile.hear_out()
     except TimeoutError:
-        log.warning("no snapshot of the files after the command in %g s", LOOK_SECONDS)
+        log.warning("no snapshot of the files after the command in %g s", seconds)
         context.log.record(_touched(call, _shown(command), [], "checking the files took too long"))
-        return ["the files that it changed could not be determined in time"]
+        return Recorded(["the files that it changed could not be determined in time"])
     finally:
         before.meanwhile.stop()
     notes = _Notes()
     for one in [_with_folders(one, before.count, after) for one in (*changed, *others)]:
         await _record(context, call, _shown(command), one, before.meanwhile, notes)
+        lost += await asyncio.to_thread(_displaced, one)
     touched = [one for one in touched if one.how != "mode" or one.path not in notes.modes]
     unseen = before.count.unseen or after.unseen
     if touched or unseen:
@@ -288,7 +299,8 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
     named = {one.was.path for one in (*changed, *others)}
     notes.others += [_how(one) for one in touched if one.how != "mode" or one.path not in named]
     notes.lost += [one.path for one in touched if one.how != "mode"]
-    return [*_said(notes), *([f"what else it changed is unknown: {unseen}"] if unseen else [])]
+    said = [*_said(notes), *([f"what else it changed is unknown: {unseen}"] if unseen else [])]
+    return Recorded(said, lost)
 
 
 async def _settled(context: ToolContext, changed: list[_Changed]) -> list[_Changed]:
@@ -398,11 +410,14 @@ def _touched(call: ToolCall, command: str, files: Sequence[TouchedFile], unseen:
     )
 
 
-def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Changed], list[TouchedFile]]:
-    """What became of files that nobody knew: those of which both texts are there, and the names of the rest. Blocks."""
+def _others(
+    folders: Folders, before: Before, after: Count
+) -> tuple[list[_Changed], list[TouchedFile], list[Copied]]:
+    """What became of files that nobody knew: those of which both texts are there, the names of the rest, and copies of these. Blocks."""
     known = {str(path) for was in before.known for path in (was.located.path, was.located.resolved)}
     changed: list[_Changed] = []
     touched: list[TouchedFile] = []
+    lost: list[Copied] = []
     roots = [(folder.path, Path(os.path.realpath(folder.path))) for folder in folders.folders]
     left = MOST_CHARACTERS
     # A search lists files in no order.
@@ -421,8 +436,16 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
         if str(one.path) in known:
             continue
         # The log is UTF-8: a name that is none is told, but nothing could be put back there.
-        is_odd = not is_utf_8(str(one.path))
-        if is_odd or (one.after is not None and not stat.S_ISREG(one.after.st_mode)):
+        if not is_utf_8(str(one.path)):
+            touched.append(TouchedFile(path=located.display, how=one.kind))
+            continue
+        copied = [
+            Copied(located, one.path, one.content, _mode(before_it), one.kind == "deleted")
+            for before_it in (one.before,)
+            if before_it is not None and one.content is not None
+        ]
+        if one.after is not None and not stat.S_ISREG(one.after.st_mode):
+            lost += copied
             touched.append(TouchedFile(path=located.display, how=one.kind))
             continue
         was, wrote = _was(located, one), before.meanwhile.wrote(one.path)
@@ -431,10 +454,12 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
             continue
         is_text = isinstance(now, Decoded) and len(now.text) <= MOST_COMPARED
         if was is None or len(changed) >= MOST_RECORDED or not (is_text or one.kind == "deleted"):
+            lost += copied
             touched.append(TouchedFile(path=located.display, how=one.kind))
             continue
         size = sum(len(content.text) for content in (was.content, now) if isinstance(content, Decoded))
         if size > left:
+            lost += copied
             touched.append(TouchedFile(path=located.display, how=one.kind))
             continue
         left -= size
@@ -445,7 +470,31 @@ def _others(folders: Folders, before: Before, after: Count) -> tuple[list[_Chang
         )
         was = replace(was, located=replace(located, resolved=real))
         changed.append(_Changed(was, now, bits, is_known=False))
-    return changed, touched
+    return changed, touched, lost
+
+
+def _displaced(one: _Changed) -> list[Copied]:
+    """The file, where its text was known and a link, a pipe or a folder has its place now. Blocks."""
+    was, path = one.was, one.was.located.path
+    if not isinstance(was.content, Decoded) or path is None or not isinstance(one.now, ReadProblem):
+        return []
+    try:
+        is_file = stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return []
+    return (
+        []
+        if is_file
+        else [
+            Copied(
+                was.located,
+                path,
+                as_on_disk(was.content.text, was.content.encoding),
+                was.bits or 0o644,
+                is_gone=False,
+            )
+        ]
+    )
 
 
 def _entries(folders: Folders, before: Before, after: Count) -> list[TouchedFile]:
@@ -495,7 +544,7 @@ def _was(located: Located, one: Difference) -> Was | None:
     return Was(located.display, located, Mark((), is_firm=False), content, unusual(bits), bits)
 
 
-def _mode(status: os.stat_result) -> int:
+def _mode(status: Status) -> int:
     return stat.S_IMODE(status.st_mode) & 0o777
 
 

@@ -8,6 +8,7 @@ from outrider.permissions.policy.decide import Access
 from outrider.ports.model import ToolCall
 from outrider.ports.patterns import PatternError, built
 from outrider.processes import Job
+from outrider.processes.sandbox import TOO_MANY
 from outrider.tools.context import Action, JobContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool
 from outrider.tools.run_command import planted
@@ -16,7 +17,7 @@ from outrider.tools.run_command import planted
 class ReadJob(Params):
     """Arguments of `read_job`."""
 
-    job: str = Field(min_length=1, description="Its id, such as job_1.")
+    job: str = Field(min_length=1)
     wait: float = Field(default=0, ge=0, le=600, description="Seconds to wait for its end.")
 
 
@@ -24,7 +25,7 @@ class Wait(Params):
     """Arguments of `wait`."""
 
     seconds: float = Field(default=60, gt=0, le=600, description="The longest to wait; 60 if left out.")
-    job: str | None = Field(default=None, description="Wait for the end of this job.")
+    job: str | None = Field(default=None, description="Left out: only the time is waited.")
     text: str | None = Field(
         default=None, min_length=1, max_length=1000, description="Or until it prints this."
     )
@@ -36,7 +37,7 @@ class Wait(Params):
 class KillJob(Params):
     """Arguments of `kill_job`."""
 
-    job: str = Field(min_length=1, description="Its id.")
+    job: str = Field(min_length=1)
 
 
 async def plan_read_job(params: ReadJob, _call: ToolCall, context: JobContext) -> Action | ToolResult:
@@ -153,6 +154,8 @@ def how_it_ended(job: Job) -> str:
             return f"ended after {order.total_seconds:g} s, its time-out"
         case "killed_idle":
             return f"ended after {order.idle_seconds or 0:g} s in which it neither printed nor computed"
+        case "killed_full":
+            return f"ended, because the temporary files of this session {TOO_MANY}"
         case "lost":
             return "lost: its supervisor died, and its effect is unknown"
         case "killed":
@@ -179,9 +182,8 @@ READ_JOB = Tool(
 
 WAIT = Tool(
     "wait",
-    "Wait for a background job to end, for a text in its output that was not read yet, or, without job, for a time; instead of "
-    'sleep in a command. Returns as soon as it is so, with what the job printed. Example: {"job": "job_1", "text": "listening on", '
-    '"seconds": 30}.',
+    "Wait for the end of a background job, for a text in its output that was not read yet, or for a time, and get what it printed. Use it "
+    'instead of sleep in a command. Example: {"job": "job_1", "text": "listening on", "seconds": 30}',
     "read",
     Wait,
     plan_wait,

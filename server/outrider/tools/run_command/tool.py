@@ -22,20 +22,30 @@ from outrider.permissions.secrets.secret_files import MOST_BYTES
 from outrider.permissions.shell.reading import LONGEST
 from outrider.ports.model import ToolCall
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
-from outrider.processes.sandbox import Confined, sign_of_sandbox, sign_of_writing
+from outrider.processes.sandbox import TOO_MANY, Confined, sign_of_sandbox, sign_of_writing
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
-from outrider.tools.registry import Params, Tool
-from outrider.tools.run_command import effects, planted
-from outrider.tools.run_command.command_line import look_at, rules_for, secret_files_named, with_objects
+from outrider.tools.registry import MOST_CONTENT, Params, Tool
+from outrider.tools.run_command import checks, effects, planted, put_back
+from outrider.tools.run_command.command_line import (
+    folders_on_the_way,
+    look_at,
+    rules_for,
+    secret_files_named,
+    with_objects,
+)
+from outrider.tools.run_command.failure_places import placed
+from outrider.tools.run_command.failures import failures_in
 from outrider.tools.run_command.pipes import with_status_of_pipes
 from outrider.tools.run_command.shown import explained, folded, in_one_line, is_whole_in_one_line, summary
 from outrider.tools.unsaved import saved_by_client
 from outrider.workspace.paths import OWN_FOLDER, PathProblem
 from outrider_protocol import RUN_OUTSIDE, RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
-from outrider_protocol.events import JobFinished, JobStarted
+from outrider_protocol.events import CheckFailure, CheckKind, JobFinished, JobStarted, Ran
 
 MOST_NAMED = 3
 """Hidden files that a result names."""
+_MOST_DECLARED: Final = 1_000_000
+"""Bytes of a file that declares scripts or targets."""
 _SAYS_FIRST: Final = 2000
 """Characters of an output in which a sandbox that cannot start says so."""
 
@@ -43,16 +53,14 @@ _SAYS_FIRST: Final = 2000
 class RunCommand(Params):
     """Arguments of `run_command`."""
 
-    command: str = Field(min_length=1, description="A bash command.")
-    cwd: str | None = Field(default=None, description="Folder to run it in, relative to the workspace.")
+    command: str = Field(min_length=1, max_length=MOST_CONTENT)
+    cwd: str | None = Field(default=None, description="Folder to run it in.")
     timeout: float | None = Field(
         default=None,
         gt=0,
         description="Time limit in seconds. With it, silence does not end the command.",
     )
-    background: bool = Field(
-        default=False, description="Start it as a background job, for servers and watchers."
-    )
+    background: bool = Field(default=False, description="As a background job, for servers and watchers.")
     sandbox: Literal["network", "none"] | None = Field(
         default=None,
         description="Ask the user to run it with the network, or with no sandbox. Needs reason.",
@@ -102,6 +110,15 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         else str(run.cwd)
     )
     manner = "In the background, in" if params.background else "In"
+    waiting = await _own_unsaved(context)
+    unsaved = ", ".join(context.workspace.folders.display_of(uri) for uri in waiting)
+    saves = (
+        f"Outrider's changes in {unsaved} are not saved, and the command reads files from disk. They are saved "
+        "before it starts; if your editor cannot do that, save them now.\n"
+        if unsaved
+        else ""
+    )
+    why_not_undone = await _why_not_undone(params, command, confined, context)
     # A grant is for the scripts as they were, and for how it is run: with other ones it is another command.
     key = ["run", *(["job"] if params.background else []), *(["sandboxed"] if confined.confinement else [])]
     scripts = "".join(sorted(command.scripts.values()))
@@ -125,16 +142,19 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
             inside=located.inside,
             grant=grant,
             command=command,
+            cwd=str(located.resolved),
             no_sandbox=None if confined.confinement or leaves else _none(confined),
             leaves=leaves,
             is_job=params.background,
+            can_be_undone=why_not_undone == "",
+            why_no_copy=why_not_undone or "",
         ),
         perform=run.start if params.background else run.run,
-        prepare=prepare,
+        prepare=prepare if waiting else None,
         title=f"{RUN_OUTSIDE if leaves else 'Run'}: {params.command}",
         summary=short,
         is_folded=not is_whole_in_one_line(params.command),
-        detail=f"{_reason(params) if leaves else ''}{manner} {where}, for {run.seconds:g} s at most.\n"
+        detail=f"{_reason(params) if leaves else ''}{manner} {where}, for {run.seconds:g} s at most.\n{saves}"
         f"{confined.told}\n{described}".rstrip(),
         digest=run.digest(confined),
         covers=f"this exact command in {where}" if grant else "",
@@ -244,6 +264,7 @@ class _Run:
             total_seconds=self.seconds,
             idle_seconds=self.idle_seconds,
             output_limit=limits.output_bytes,
+            is_full=confining.is_full,
         )
         context.log.record(
             JobStarted(
@@ -269,6 +290,7 @@ class _Run:
     async def run(self) -> ToolResult:
         """Run it to its end."""
         await asyncio.to_thread(self._learn)
+        evidence = await asyncio.to_thread(self._evidence)
         came, unsaved, changed = await self._once(self._confined)
         wrote = await asyncio.to_thread(self._sign_of_writing, came)
         if wrote is not None:
@@ -290,7 +312,8 @@ class _Run:
         changed += self._hidden()
         if (broken := await self._sandbox_broke(came)) is not None:
             return error(broken)
-        return _told(came, self, unsaved, changed)
+        failures = await asyncio.to_thread(self._failures, came, evidence[0])
+        return _told(came, self, unsaved, changed, evidence, failures)
 
     async def _sandbox_broke(self, came: CommandResult | SpawnProblem) -> str | None:
         """What to say where the command failed because its sandbox does not work any more; None where it does."""
@@ -323,6 +346,26 @@ class _Run:
             return []
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         return [f"hidden from it as secret, or by {IGNORE_FILE}: {', '.join(names[:MOST_NAMED])}{more}"]
+
+    def _evidence(self) -> tuple[CheckKind, str]:
+        """What it checked, as the files beside it declare it before it runs."""
+        declared: dict[str, str] = {}
+        for name in checks.DECLARING:
+            path = self.cwd / name
+            with suppress(OSError):
+                if path.is_file() and path.stat().st_size <= _MOST_DECLARED:
+                    declared[name] = path.read_text("utf-8", "replace")
+        return checks.evidence_of(self._params.command, declared)
+
+    def _failures(self, came: CommandResult | SpawnProblem, kind: CheckKind) -> list[CheckFailure]:
+        """What a check that failed says is wrong in files of the workspace. Blocks."""
+        has_failed = not isinstance(came, SpawnProblem) and (came.exit is None or came.exit.code != 0)
+        is_check = kind != "other" or self._context.user.demanded(self._call)
+        if isinstance(came, SpawnProblem) or not has_failed or not is_check:
+            return []
+        line = self._command.line
+        ways = folders_on_the_way(line, self.cwd, len(line.programs))
+        return placed(failures_in(came.output, kind), list(dict.fromkeys([*ways, self.cwd])), self._context)
 
     def _learn(self) -> None:
         """Know the values in files of secrets that the command names, before it prints them."""
@@ -417,13 +460,15 @@ class _Run:
                     output_limit=context.limits.output_bytes,
                     on_output=self._show,
                     launch=confining.launch,
+                    is_full=confining.is_full,
                 )
             )
         except asyncio.CancelledError:
             # What it did until then is there all the same.
             await effects.record(context, self._call, self._params.command, files)
             raise
-        changed = await effects.record(context, self._call, self._params.command, files)
+        recorded = await effects.record(context, self._call, self._params.command, files)
+        changed = list(recorded.notes)
         if obeyed is not None:
             changed += await planted.settle(
                 context,
@@ -433,6 +478,7 @@ class _Run:
                 confined=confined.confinement is not None,
                 by_others=(lambda _: False) if files is None else files.meanwhile.wrote,
             )
+        changed += await put_back.offer(context, self._call, self._params.command, recorded.lost)
         return result, unsaved, changed
 
     def _sign_of_writing(self, came: CommandResult | SpawnProblem) -> str | None:
@@ -492,6 +538,23 @@ async def _confined(
     return command, await context.commands.confine(argv, cwd, by_git=by_git)
 
 
+async def _why_not_undone(
+    params: RunCommand, command: Command, confined: Confined, context: ToolContext
+) -> str | None:
+    """In mode `auto`: why what a command does could not be undone though only files of the workspace are within its reach.
+
+    Empty where it can be undone, as the files are copied; None where the mode is another one or the command reaches more.
+    """
+    held = confined.confinement
+    if context.rules.permission_mode != "auto" or command.only_reads or params.background or params.sandbox:
+        return None
+    if held is None or held.network == "open":
+        return None
+    if not confined.keeps_protected:
+        return f"the sandbox here ({confined.backend}) cannot keep commands from changing `.git` and other protected files"
+    return await context.workspace.census.keep()
+
+
 def _confinement(confined: Confined) -> str:
     if confined.confinement is None:
         return "without a sandbox"
@@ -504,6 +567,12 @@ async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
     """Have the agent's own unsaved buffers saved, by the client or the user; False if the command shall not run."""
     if waiting := await _own_unsaved(context):
         await saved_by_client(waiting, call, context)
+    if (
+        (waiting := await _own_unsaved(context))
+        and context.user.approved(call)
+        and context.buffers.tells_saves
+    ):
+        await context.buffers.saved(waiting)  # the question of the command said that they have to be
     while waiting := await _own_unsaved(context):
         names = ", ".join(context.workspace.folders.display_of(uri) for uri in waiting)
         answer = await context.user.ask(
@@ -529,6 +598,8 @@ def _told(
     run: _Run,
     unsaved: list[str],
     changed: list[str],
+    evidence: tuple[CheckKind, str],
+    failures: Sequence[CheckFailure],
 ) -> ToolResult:
     if isinstance(result, SpawnProblem):
         return error(f"The command could not be started: {result.message}")
@@ -546,6 +617,8 @@ def _told(
             "it a timeout, or start it with background and use wait. Without a pipe into tail or head its output comes as it is "
             "written. It cannot get input"
         )
+    elif result.status == "killed_full":
+        notes.append(f"ended, because the temporary files of this session {TOO_MANY}")
     elif result.status == "lost":
         notes.append("lost: its supervisor died, and its effect is unknown")
     elif result.exit is not None and result.exit.signal is not None:
@@ -560,17 +633,18 @@ def _told(
         )
     notes += changed
     content = f"{result.output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
-    good = result.status == "exited" and result.exit is not None and result.exit.code == 0
-    return ok(content) if good else error(content)
+    code = result.exit.code if result.status == "exited" and result.exit is not None else None
+    kind, checked = evidence
+    ran = Ran(kind=kind, command=checked, exit_code=code, failures=list(failures) or None)
+    return ToolResult("ok" if code == 0 else "error", content, ran=ran)
 
 
 RUN_COMMAND = Tool(
     "run_command",
     "Run a bash command and return its output and exit code: tests, builds, git, servers. Not for reading, searching or "
-    "editing files; other tools do that. Each call is a fresh shell (cd and variables are gone in the next), without terminal "
-    "or input. It ends after its time limit, or when it neither prints nor computes for too long. A pipe fails if any stage "
-    "fails. A server goes into the background, and a later call reaches it. Example: "
-    '{"command": "npm test 2>&1 | tail -40", "timeout": 300}.',
+    "editing files; other tools do that. Each call is a fresh shell without terminal or input, and "
+    "is ended when it is silent for too long. A pipe fails if any stage fails. A server goes into the background, and a later "
+    'call reaches it. Example: {"command": "npm test 2>&1 | tail -40", "timeout": 300}',
     "execute",
     RunCommand,
     plan_run,

@@ -1,0 +1,222 @@
+"""What shows that a turn did what it was to do: the checks that ran, as they went, and whether a file changed since. Pure.
+
+No word of the model counts: only what was run, with its exit code, and what was changed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Final, Literal
+
+from outrider.ports.text import one_line
+from outrider.tools.run_command.checks import checked_nothing, covers
+from outrider.workspace.paths import OWN_FOLDER
+from outrider_protocol import logged
+from outrider_protocol.events import CheckKind, CheckRun, Done, DoneDiagnostics, PlanItem
+
+State = Literal["no_changes", "unverified", "checked", "check_failed"]
+
+_COULD_NOT_START: Final = (126, 127)
+"""Exit codes of bash where there is no such program, or it cannot be run: nothing was checked."""
+_NOTED: Final = (".md", ".markdown")
+_NAMED: Final[Mapping[CheckKind, str]] = {
+    "test": "tests", "types": "types", "lint": "lint", "build": "build", "other": "check",
+}  # fmt: skip
+_LONGEST: Final = 60
+"""Characters of a command in the line for users."""
+_MOST_NAMED: Final = 2
+"""Checks that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Went:
+    """How a check went the last time."""
+
+    kind: CheckKind
+    exit_code: int | None
+    seconds: float
+    stale: bool = False
+    """Whether a file was changed since."""
+
+    @property
+    def failed(self) -> bool:
+        return self.exit_code != 0 and not self.stale
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0 and not self.stale
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The checks of one turn. It is folded from the log."""
+
+    changed: bool = False
+    """Whether the turn changed a file."""
+    paths: set[str] = field(default_factory=set[str])
+    """Those that it changed, as far as they are known."""
+    needs_check: bool = False
+    """Whether one of them was more than a note."""
+    refused: bool = False
+    """Whether a command was not allowed to run."""
+    _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
+    left: list[logged.Problem] = field(default_factory=list["logged.Problem"])
+    """The errors that its edits brought, as far as they are not known to be gone."""
+    fixed: int = 0
+    """How many errors of before are gone with them."""
+    judged: bool = False
+    """Whether a language server came to a verdict on one of its edits."""
+
+    def copy(self) -> "Evidence":
+        """The same, for a turn that goes on with this one."""
+        return replace(self, paths=set(self.paths), _went=dict(self._went), left=list(self.left))
+
+    def change(self, *paths: str, by_others: bool = False) -> None:
+        """Take note that files changed; without a path it is not known which ones."""
+        self.changed = self.changed or not by_others
+        self.paths.update(() if by_others else paths)
+        if not paths or any(map(counts, paths)):
+            self.needs_check = self.needs_check or not by_others
+            self._went = {command: replace(went, stale=True) for command, went in self._went.items()}
+
+    def ran(self, ran: logged.Ran, seconds: float, *, stale: bool = False, demanded: bool = False) -> None:
+        """Take note of a command that came to its end.
+
+        Args:
+            ran: What it was, and its exit code.
+            seconds: How long it took.
+            stale: Whether it changed files itself.
+            demanded: Whether it was demanded as a check, and so is one, whatever it is.
+        """
+        kind, code = ran["kind"], ran.get("exitCode")
+        nothing = kind == "other" or code in _COULD_NOT_START or checked_nothing(ran["command"], code)
+        if nothing and not demanded:
+            return
+        if code == 0:  # all of `pytest` is more than `pytest tests/test_a.py`, which failed before
+            covered = [
+                one for one, went in self._went.items() if went.kind == kind and covers(ran["command"], one)
+            ]
+            for one in covered:
+                del self._went[one]
+        self._went.pop(ran["command"], None)
+        self._went[ran["command"]] = _Went(kind, code, seconds, stale)
+
+    def judge(self, verdict: logged.Verdict) -> None:
+        """Take note of what an edit did to the errors that language servers find."""
+        self.judged = True
+        for one in verdict["fixed"]:
+            own = next((known for known in self.left if _is_same(known, one)), None)
+            if own is not None:
+                self.left.remove(own)
+            elif one["severity"] == "error":
+                self.fixed += 1
+        self.left += [one for one in verdict["introduced"] if one["severity"] == "error"]
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the model could still check what it changed."""
+        return self.state == "unverified" and self.needs_check and not self.refused
+
+    @property
+    def state(self) -> State:
+        """What it comes to."""
+        if any(went.failed for went in self._went.values()):
+            return "check_failed"
+        if not self.changed:
+            return "no_changes"
+        return "checked" if any(went.passed for went in self._went.values()) else "unverified"
+
+    def failed(self, command: str) -> bool:
+        """Whether a check failed, and nothing was changed since."""
+        return command in self._went and self._went[command].failed
+
+    def is_settled(self, checks: Sequence[str]) -> bool:
+        """Whether all these were run since the last change."""
+        return all(one in self._went and not self._went[one].stale for one in checks)
+
+    def done(self, plan: Sequence[PlanItem]) -> Done:
+        """What it comes to, on the wire, with the items of the plan that are open."""
+        open_items = [item.text for item in plan if item.status != "done"]
+        order = sorted(self._went.items(), key=lambda one: (one[1].stale, one[1].passed))
+        checks = [
+            CheckRun(
+                kind=went.kind,
+                command=command,
+                exit_code=went.exit_code,
+                ok=went.exit_code == 0,
+                stale=went.stale,
+                seconds=went.seconds,
+            )
+            for command, went in order
+        ]
+        said = [self._said(), said_of_errors(len(self.left)), _said_of_plan(len(open_items))]
+        return Done(
+            state=self.state,
+            line="; ".join(filter(None, said)),
+            changed=sorted(self.paths),
+            checks=checks,
+            open_items=open_items,
+            diagnostics=DoneDiagnostics(introduced=len(self.left), fixed=self.fixed) if self.judged else None,
+        )
+
+    def _said(self) -> str:
+        match self.state:
+            case "check_failed":
+                told = [_failure(command, went) for command, went in self._went.items() if went.failed]
+                return f"check failed: {_some(told)}"
+            case "checked":
+                told = [
+                    f"{_NAMED[went.kind]} (`{_short(command)}`)"
+                    for command, went in self._went.items()
+                    if went.passed
+                ]
+                return f"checked: {_some(told)}"
+            case "unverified" if not self.needs_check:
+                return "only Markdown was changed"
+            case "unverified" if self._went:
+                return "unverified: no check was run after the last change"
+            case "unverified":
+                return "unverified: no check was run"
+            case _:
+                return ""
+
+
+def counts(path: str) -> bool:
+    """Whether a change of a file can undo what a check showed."""
+    parts = PurePosixPath(path)
+    return parts.suffix.lower() not in _NOTED and OWN_FOLDER not in parts.parts[:1]
+
+
+def said_of_errors(count: int) -> str:
+    """That an edit left errors behind, in words; empty for none."""
+    return "" if not count else "1 new error is left" if count == 1 else f"{count} new errors are left"
+
+
+def _is_same(one: logged.Problem, other: logged.Problem) -> bool:
+    """Whether two problems are one, wherever its line is now."""
+    return all(one.get(key) == other.get(key) for key in ("path", "severity", "message", "source", "code"))
+
+
+def _failure(command: str, went: _Went) -> str:
+    how = "did not end by itself" if went.exit_code is None else f"exit code {went.exit_code}"
+    return f"`{_short(command)}` ({how})"
+
+
+def _short(command: str) -> str:
+    shown = one_line(command)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+
+
+def _some(told: Sequence[str]) -> str:
+    more = f" and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
+    return ", ".join(told[:_MOST_NAMED]) + more
+
+
+def _said_of_plan(count: int) -> str:
+    return (
+        ""
+        if not count
+        else "1 item of the plan is open"
+        if count == 1
+        else f"{count} items of the plan are open"
+    )
