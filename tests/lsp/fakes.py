@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from outrider.lsp.protocol import CommandError
 from outrider.lsp.server import create_server
+from outrider.ports.refusal import CommandError
 
 Object = dict[str, Any]
 

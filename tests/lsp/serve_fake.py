@@ -1,6 +1,7 @@
 """`outrider serve` with a fake house, for the tests over real pipes."""
 
 import asyncio
+import logging
 import os
 import re
 import subprocess
@@ -38,6 +39,7 @@ class Bridge(FakeBridge):
             "outrider.jobs": self._have_it_watched,
             "outrider.map": self._match_for_ever,
             "outrider.models": self._sleep,
+            "outrider.export": self._have_much_logged,
         }
         self.ticks = 0
         self.tasks = set()
@@ -67,6 +69,11 @@ class Bridge(FakeBridge):
         """Stop the loop, but no thread."""
         os.write(2, b"it begins\n")
         time.sleep(argument["seconds"])
+
+    def _have_much_logged(self, argument):
+        """Give the thread of the log so much to look through for secrets that the process ends meanwhile."""
+        for _ in range(argument["lines"]):
+            logging.getLogger("much").warning("password= ghp_aB3dE6gH9 " * CHUNK)
 
     async def close(self, reason):
         await self.supervisor.close()
@@ -123,4 +130,4 @@ class Bridge(FakeBridge):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], lambda _, watched: Bridge(watched).start))
+    main(sys.argv[1:], lambda _, watched: Bridge(watched).start)

@@ -10,8 +10,9 @@ import pytest
 from fakes import Client
 
 from outrider.lsp import early
-from outrider.lsp.transport.framing import framed
+from outrider.ports.framing import framed
 from outrider.testing.editor.profiles import PROFILES
+from outrider.transport import early as transport_early
 
 PLAIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
 
@@ -21,7 +22,7 @@ def started(*pieces, client=None, monkeypatch):
     with tempfile.TemporaryFile() as sent, tempfile.TemporaryFile() as answers:
         sent.write(b"".join(pieces))
         sent.seek(0)
-        monkeypatch.setattr(early, "take_over", lambda: (sent.fileno(), answers.fileno()))
+        monkeypatch.setattr(transport_early, "take_over", lambda: (sent.fileno(), answers.fileno()))
         start = early.start(client)
         answers.seek(0)
         return start, answers.read()
@@ -101,9 +102,9 @@ def test_anything_odd_is_left_to_the_server(sent, monkeypatch):
 def test_nothing_is_waited_for_when_the_client_is_gone(monkeypatch):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    monkeypatch.setattr(early, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(transport_early, "_LOOK_SECONDS", 0.01)
     ours_in, theirs_out = os.pipe()
-    monkeypatch.setattr(early, "take_over", lambda: (ours_in, ours_in))
+    monkeypatch.setattr(transport_early, "take_over", lambda: (ours_in, ours_in))
     try:
         assert early.start(gone.pid).answered is None
     finally:

@@ -5,11 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from fakes import Client, Outbox, eventually
+from fakes import Client, eventually
 
 from outrider.lsp.editor import CATCH_UP_SECONDS, TIMES_TOO_EARLY
-from outrider.lsp.frames import FrameSender
-from outrider.lsp.transport.framing import NEARLY_EMPTY
 from outrider.ports.clock import SteppingClock
 from outrider.ports.editor import Answered, Applied, DocumentEdit, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.events import LoggedEvent, StreamFrame
@@ -260,7 +258,7 @@ async def test_edits_carry_versions_where_the_client_takes_them():
 
 async def test_a_client_that_tells_with_its_answers_is_sent_a_message_without_a_choice():
     client, editor = await editor_of(clientInfo={"name": "vim-lsp"})
-    catching_up = soon(editor.catch_up())
+    catching_up = soon(editor.catch_up(["file:///a.py"]))
     request = await client.asked("window/showMessageRequest")
     assert request["params"] == {"type": 4, "message": ""}
     client.answer(request, None)
@@ -270,21 +268,21 @@ async def test_a_client_that_tells_with_its_answers_is_sent_a_message_without_a_
 async def test_a_client_that_leaves_such_a_message_is_sent_no_further_one_until_it_answers():
     clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
     client, editor = await editor_of(clock=clock, clientInfo={"name": "vim-lsp"})
-    catching_up = soon(editor.catch_up())
+    catching_up = soon(editor.catch_up(["file:///a.py"]))
     request = await client.asked("window/showMessageRequest")
     clock.advance(CATCH_UP_SECONDS + 1)
     assert not await catching_up
-    assert not await editor.catch_up()
+    assert not await editor.catch_up(["file:///a.py"])
     client.answer(request, None)
     await client.execute("outrider.status")
-    catching_up = soon(editor.catch_up())
+    catching_up = soon(editor.catch_up(["file:///a.py"]))
     client.answer(await client.asked("window/showMessageRequest"), None)
     assert await catching_up
 
 
 async def test_a_client_that_tells_by_itself_is_sent_none():
     client, editor = await editor_of(clientInfo={"name": "Neovim"})
-    assert not await editor.catch_up()
+    assert not await editor.catch_up(["file:///a.py"])
     assert not [m for m in client.outbox.messages if m.get("method") == "window/showMessageRequest"]
 
 
@@ -378,6 +376,7 @@ async def test_events_and_frames_have_the_fields_of_the_contract():
     editor.publish_event(LoggedEvent(2, "2026-01-01T00:00:00.001Z", "ses_1", "turn_1", "turn.started", {}))
     editor.publish_frame(frame("a"))
     editor.publish_frame(frame("b", source="call_1", kind="output"))
+    await asyncio.sleep(0)
     assert [(m["method"], m["params"]) for m in client.outbox.messages[-4:]] == [
         ("outrider/event", {"v": 1, "seq": 1, "ts": "2026-01-01T00:00:00.000Z", "sessionId": "ses_1",
                             "type": "session.started", "data": {"a": 1}}),
@@ -402,53 +401,3 @@ async def test_the_answer_of_a_command_comes_before_what_is_published_after_it()
     await client.execute("outrider.events")
     await client.asked("outrider/event")
     assert [message.get("method") for message in client.outbox.messages[-2:]] == [None, "outrider/event"]
-
-
-class Sent:
-    def __init__(self):
-        self.outbox = Outbox()
-        self.texts = []
-        self.sender = FrameSender(self._notify, self.outbox)
-
-    def _notify(self, method, params):
-        self.texts.append((params.get("messageId") or params["callId"], params["offset"], params["text"]))
-
-
-def test_frames_go_at_once_while_the_client_keeps_up():
-    sent = Sent()
-    for offset, text in enumerate("abc"):
-        sent.sender.send(frame(text, offset))
-    assert sent.texts == [("msg_1", 0, "a"), ("msg_1", 1, "b"), ("msg_1", 2, "c")]
-
-
-def test_frames_are_merged_while_the_client_does_not_keep_up():
-    sent = Sent()
-    sent.outbox.backlog = NEARLY_EMPTY + 1
-    for offset, text in enumerate("abc"):
-        sent.sender.send(frame(text, offset))
-        sent.sender.send(frame(text.upper(), offset, "call_1", "output"))
-    sent.sender.send(frame("z", 0))  # the model began anew
-    assert sent.texts == []
-    assert len(sent.outbox.drained) == 1
-    sent.outbox.drain()
-    assert sent.texts == [("msg_1", 0, "abc"), ("call_1", 0, "ABC"), ("msg_1", 0, "z")]
-    sent.sender.send(frame("y", 1))
-    assert sent.texts[-1] == ("msg_1", 1, "y")
-
-
-def test_an_event_takes_the_merged_frames_along():
-    sent = Sent()
-    sent.outbox.backlog = NEARLY_EMPTY + 1
-    for round_ in range(3):
-        sent.sender.send(frame("a", round_))
-        sent.sender.flush()
-    assert sent.texts == [("msg_1", 0, "a"), ("msg_1", 1, "a"), ("msg_1", 2, "a")]
-    assert len(sent.outbox.drained) == 1
-
-
-def test_merged_frames_do_not_grow_without_end():
-    sent = Sent()
-    sent.outbox.backlog = NEARLY_EMPTY + 1
-    for number in range(9):
-        sent.sender.send(frame("x" * 1_000_000, number * 1_000_000))
-    assert sum(len(text) for _, _, text in sent.texts) >= 4_000_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.lsp.transport.framing import MOST_BODY, FrameReader, FramingProblem, framed
+from outrider.ports.framing import MOST_BODY, FrameReader, FramingProblem, framed
 
 
 def read(*pieces, strict=False):

@@ -483,3 +483,13 @@ async def test_descriptors_of_the_wire_are_taken_away(start):
     first = {number: Path(f"/proc/{process.child.pid}/fd/{number}").readlink() for number in (0, 1, 2)}
     assert first[0] == Path(os.devnull)
     assert first[1] == first[2]
+
+
+async def test_a_log_that_is_behind_does_not_spoil_the_exit_code(start):
+    process = await start()
+    await process.initialize()
+    await process.execute("outrider.export", {"lines": 100})
+    await process.call("shutdown")
+    process.send("exit")
+    said, _ = await asyncio.gather(process.child.stderr.read(), process.ended())
+    assert process.child.returncode == 0, said[-300:]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from fakes import Client, eventually
 
-from outrider.lsp.transport.tcp import Admission
+from outrider.lsp.tcp import Admission
 from outrider.ports.clock import SteppingClock
 from outrider.ports.text import Place
 from outrider_protocol import COMMAND_NAMES

@@ -582,3 +582,24 @@ def test_only_what_a_command_could_see_is_masked() -> None:
         Place("/home/ada/work/a.sock", "masked"),
         Place("/opt/b.sock", "masked"),
     )
+
+
+@in_both_worlds
+async def test_a_socket_that_appears_while_a_command_runs_is_reached_by_no_later_one(
+    machine: Machine, world: str
+) -> None:
+    """With bubblewrap the running one can reach it (documented): its mounts were made before. Landlock lets none make a connection."""
+    path = machine.outside / "late"
+    reach = f"tried('reached', lambda: socket.socket(socket.AF_UNIX).connect({str(path)!r}))\n"
+    waits = "import os, time\nopen('ready', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+    running = asyncio.create_task(machine.python(TRIES + waits + reach, world))
+    async with asyncio.timeout(20):
+        while not (machine.workspace / "ready").exists():  # noqa: ASYNC110 - the command says it by a file
+            await asyncio.sleep(0.01)
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(str(path))
+        service.listen()
+        (machine.workspace / "go").touch()
+        said = await running
+        assert world == "bubblewrap" or "reached worked" not in said
+        assert "reached worked" not in await machine.python(TRIES + reach, world)

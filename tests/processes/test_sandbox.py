@@ -7,6 +7,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -543,3 +544,20 @@ def test_a_long_output_is_looked_through_in_linear_time(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "access", lambda path, mode: True)
     assert sign_of_sandbox("'/a/b " * 200_000 + "permission denied\n", cwd="/", network=True) is not None
     assert sign_of_sandbox("permission denie" * 100_000, cwd="/", network=False) is None
+
+
+def test_the_ports_of_the_machine_are_read_once_however_many_lines_have_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[Path] = []
+    text = Path.read_text
+
+    def counted(path: Path, *given: Any, **more: Any) -> str:
+        read.append(path)
+        return text(path, *given, **more)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    assert sign_of_sandbox("step 12 of 8123\n" * 1000, cwd="/", network=False) is None
+    assert read == []
+    assert sign_of_sandbox("port 1: connection refused\n" * 1000, cwd="/", network=False) is None
+    assert len(read) <= 2

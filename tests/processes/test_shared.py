@@ -12,9 +12,17 @@ from pathlib import Path
 import pytest
 
 from outrider.ports.clock import SystemClock
-from outrider.processes import CommandResult, SpawnProblem, Supervisor, run_command, shell_argv
+from outrider.processes import (
+    CommandResult,
+    Exit,
+    SpawnProblem,
+    Supervisor,
+    commands,
+    run_command,
+    shell_argv,
+)
 from outrider.processes.launcher import Launch
-from outrider.processes.sandbox import Confined, Hidden, Sandbox, SandboxWish, Shared, section
+from outrider.processes.sandbox import Confined, Hidden, Sandbox, SandboxWish, Shared, section, shared
 from outrider.processes.sandbox.backend import Confining
 from outrider.processes.sandbox.bubblewrap import Bubblewrap
 from sandboxes import in_both_worlds, needs_bubblewrap
@@ -81,12 +89,16 @@ class Sessions:
             idle_seconds=30,
             output_limit=10_000,
             launch=confining.launch,
+            is_full=confining.is_full,
         )
 
-    async def run(self, command: str, world: str, session: str = "one", **wish: object) -> str:
+    async def ran(self, command: str, world: str, session: str = "one", **wish: object) -> CommandResult:
         ran = await self.begin(await self.confine(command, world, session, **wish))
         assert isinstance(ran, CommandResult), ran
-        return ran.output
+        return ran
+
+    async def run(self, command: str, world: str, session: str = "one", **wish: object) -> str:
+        return (await self.ran(command, world, session, **wish)).output
 
     async def python(self, program: str, world: str, session: str = "one") -> str:
         (self.workspace / "program.py").write_text(program)
@@ -326,3 +338,20 @@ async def test_the_facts_are_those_of_the_sandbox(sessions: Sessions, world: str
     assert "127.0.0.1, which the commands and jobs of this session share" in told
     assert ("`.git` is read-only" in told) is (world == "bubblewrap")
     assert (await sessions.confine("true", world, network=True)).facts.network == "full"
+
+
+@in_both_worlds
+async def test_a_command_that_fills_the_temporary_files_is_ended_and_one_that_removes_them_is_not(
+    sessions: Sessions, world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "MOST_BYTES", 2_000_000)
+    monkeypatch.setattr(commands, "_FULL_SECONDS", 0.5)
+    small = await sessions.ran("head -c 1000000 /dev/zero > $TMPDIR/small; sleep 1.2", world)
+    assert (small.status, small.exit) == ("exited", Exit(0, None))
+    full = await sessions.ran("head -c 3000000 /dev/zero > $TMPDIR/big; sleep 1000", world)
+    assert full.status == "killed_full"
+    tidied = await sessions.ran(
+        "for n in $(seq 100); do truncate -s -10000 $TMPDIR/big; sleep 0.02; done; rm $TMPDIR/big $TMPDIR/small",
+        world,
+    )
+    assert (tidied.status, tidied.exit) == ("exited", Exit(0, None))

@@ -356,8 +356,9 @@ async def test_sessions_are_listed_from_their_events(store: Store) -> None:
     put(4, "ses_a", "13", "turn_1", "turn.parked", open=[])
     put(5, "ses_a", "14", "turn_2", "turn.finished", outcome="cancelled")
     put(1, "ses_b", "20", None, "session.started", folders=[])
-    put(1, "ses_c", "05", None, "session.forked", fromSessionId="ses_a", fromSeq=1)
-    put(2, "ses_c", "06", "turn_3", "turn.queued", prompt="Later")
+    put(1, "ses_c", "03", None, "session.started", folders=["file:///w"], permissionMode="ask")
+    put(2, "ses_c", "05", None, "session.forked", fromSessionId="ses_a", fromSeq=1)
+    put(3, "ses_c", "06", "turn_3", "turn.queued", prompt="Later")
     put(1, "ses_d", "01", None, "session.started", folders=["file:///x"])
     put(2, "ses_d", "02", "turn_4", "turn.started", prompt="Go")
     put(3, "ses_d", "03", "turn_4", "turn.finished", outcome="completed")
@@ -370,7 +371,7 @@ async def test_sessions_are_listed_from_their_events(store: Store) -> None:
     assert await store.sessions() == [
         SessionRow("ses_b", "20", "20", 1),
         SessionRow("ses_a", "10", "14", 5, title, 1, ("file:///w",), "turn_1", "parked"),
-        SessionRow("ses_c", "05", "06", 2, "Later", 0, (), "turn_3", "queued"),
+        SessionRow("ses_c", "05", "06", 3, "Later", 0, ("file:///w",), "turn_3", "queued", "ses_a"),
         SessionRow("ses_d", "01", "04", 7, "Go", 2, ("file:///y",), "turn_5", "running"),
     ]
     assert await store.find_turn("turn_2") == "ses_a"
@@ -384,7 +385,7 @@ async def test_a_title_names_a_session_in_a_log_of_before_too(tmp_path: Path) ->
     store.append(LoggedEvent(2, "11", "ses_a", "turn_1", "turn.started", {"prompt": "Fix the bug"}))
     await store.close()
     connection = sqlite3.connect(tmp_path / FILE_NAME)
-    connection.execute("DROP INDEX titles")
+    connection.execute("DROP INDEX namings")
     connection.close()
     store = await opened(tmp_path)
     assert await store.last_seq("ses_a") == 2

@@ -1,5 +1,6 @@
 """The texts of files in the log: each version costs what changed, and comes back whole."""
 
+import asyncio
 import random
 import sqlite3
 import time
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from outrider.ports.clock import SteppingClock
 from outrider.ports.events import LoggedEvent
 from outrider.ports.model import content_hash
-from outrider.store import blobs
+from outrider.store import blobs, retention
 from outrider.store.delta import difference, patched
 from outrider.store.log import Store, StoreReadError
 from outrider.store.retention import Retention, give_up_old_texts
@@ -343,7 +344,7 @@ async def test_it_is_looked_in_the_background_and_ends_with_the_store(store: Sto
     (session,) = await filled(store, 1)
     clock = SteppingClock(NOW.replace(year=2027))
     told: list[str] = []
-    retention = Retention(store, clock, StoreSettings(keep_days=36_500, max_bytes=0), told.append)
+    running = Retention(store, clock, StoreSettings(keep_days=36_500, max_bytes=0), told.append)
     for _ in range(1000):
         if not await store.blobs(session.texts):
             break
@@ -356,8 +357,39 @@ async def test_it_is_looked_in_the_background_and_ends_with_the_store(store: Sto
         for _ in range(1000):
             if not await store.blobs(more.texts):
                 break
-    await retention.close()
+    await running.close()
     assert session.texts
     (said,) = told
     assert "reached the limit of 0 bytes (store.maxBytes)" in said
     assert said.endswith("can no longer be undone: ses_1.")
+
+
+async def test_a_clock_that_is_put_years_forward_makes_no_session_old(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = await filled(store, 2)
+    everything = await kept(store, sessions)
+
+    class Jumping(SteppingClock):
+        read = 0
+
+        def now(self) -> datetime:
+            self.read += 1
+            return super().now() + timedelta(days=3650 * (self.read > 1))
+
+    rounds, looked = [], asyncio.Event()
+
+    async def counted(*given: Any) -> list[str]:
+        went = await give_up_old_texts(*given)
+        rounds.append(given[1])
+        if len(rounds) == 3:
+            looked.set()
+        return went
+
+    monkeypatch.setattr(retention, "give_up_old_texts", counted)
+    started = datetime.fromisoformat("2026-01-03T00:00:00+00:00")
+    running = Retention(store, Jumping(started), StoreSettings(keep_days=9), print)
+    await asyncio.wait_for(looked.wait(), 20)
+    await running.close()
+    assert max(rounds) < started + timedelta(days=1)
+    assert await kept(store, sessions) == everything

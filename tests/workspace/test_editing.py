@@ -66,7 +66,7 @@ class Person:
         place = Place(line, 0)
         self.documents.change(uri, document.version + 1, [ContentChange(place, place, text)])
 
-    async def catch_up(self) -> bool:
+    async def catch_up(self, uris: Sequence[str]) -> bool:
         return False
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:

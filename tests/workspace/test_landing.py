@@ -67,7 +67,7 @@ class Stale:
     typed: list[str] = field(default_factory=list)
     edits: int = 0
 
-    async def catch_up(self) -> bool:
+    async def catch_up(self, uris: Sequence[str]) -> bool:
         return False
 
     async def apply(self, label: str, edits: Sequence[DocumentEdit]) -> Applied:

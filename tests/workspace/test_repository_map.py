@@ -32,7 +32,7 @@ async def make_map(desk, search_of, tmp_path):
             pass
 
         maps = RepositoryMap(
-            lambda: Rooms(desk.folders, search), desk.documents, search._supervisor, SystemClock(), tmp_path / "cache",
+            lambda: Rooms(desk.folders, search, desk.documents), search._supervisor, SystemClock(), tmp_path / "cache",
             {"SECRET_KEY": "hush", **(env or {})}, leaves_out=leaves_out, before_listing=nothing, tell=told.append,
         )  # fmt: skip
         made.append(maps)
@@ -120,7 +120,7 @@ async def test_several_folders_are_told_apart(make_desk, search_of, tmp_path, de
     both.write("a.py", "def in_one(): pass\n")
     (tmp_path / "two" / "a.py").write_text("def in_two(): pass\n")
     maps, _ = make_map()
-    maps._rooms = lambda: Rooms(both.folders, search_of(both))
+    maps._rooms = lambda: Rooms(both.folders, search_of(both), both.documents)
     text = await drawn(maps)
     assert "one/a.py\n  function in_one() 1" in text
     assert "two/a.py\n  function in_two() 1" in text
@@ -133,7 +133,7 @@ async def test_other_folders_get_another_child(desk, make_map, make_desk, search
     first = child()
     other = make_desk("other")
     other.write("b.py", "def after(): pass\n")
-    maps._rooms = lambda: Rooms(other.folders, search_of(other))
+    maps._rooms = lambda: Rooms(other.folders, search_of(other), other.documents)
     assert await drawn(maps) == "b.py\n  function after() 1"
     assert child().pid != first.pid
     assert not first.is_running()
@@ -190,7 +190,7 @@ async def test_one_that_waits_for_a_map_may_go_away(desk, make_map):
 
 async def test_without_folders_there_is_no_map_and_no_child(desk, make_map, make_desk, search_of):
     maps, told = make_map()
-    maps._rooms = lambda: Rooms(type(desk.folders)([]), search_of(desk))
+    maps._rooms = lambda: Rooms(type(desk.folders)([]), search_of(desk), desk.documents)
     assert await drawn(maps) is None
     assert told == []
     assert psutil.Process().children(recursive=True) == []
@@ -213,7 +213,7 @@ async def main():
     supervisor = Supervisor(clock)
     search = Search(folders, documents, Overlay(folders, documents), supervisor, clock, find_ripgrep(None), lambda _: False)
     async def nothing(): pass
-    maps = RepositoryMap(lambda: Rooms(folders, search), documents, supervisor, clock, None, {},
+    maps = RepositoryMap(lambda: Rooms(folders, search, documents), supervisor, clock, None, {},
                          leaves_out=lambda _: False, before_listing=nothing, tell=print)
     await maps.draw(Focus(), 1000)
     print("drawn", flush=True)

@@ -10,18 +10,19 @@ from typing import Any, Final, cast
 from outrider import app as composition
 from outrider.agent.masking import keys_of
 from outrider.app import App
-from outrider.lsp.commands import Commands
+from outrider.commands import begin
 from outrider.lsp.editor import ClientEditor
+from outrider.lsp.features.check_failures import CheckFailures
 from outrider.lsp.features.code_actions import Cursor, code_actions, code_lenses
 from outrider.lsp.features.progress import ProgressFactory
 from outrider.lsp.features.progress_reporter import Reporter
 from outrider.lsp.features.task_actions import SHORT_PROMPT, short
-from outrider.lsp.protocol import CommandError
-from outrider.lsp.transport.log import keep_out
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.outside import ClientStart, Outside
+from outrider.ports.refusal import CommandError
 from outrider.ports.text import Place
 from outrider.store.problem import StoreProblem, StoreReadError
+from outrider.transport.log import keep_out
 from outrider.workspace.documents.documents import DocumentStore
 from outrider_protocol import (
     ANSWER,
@@ -68,13 +69,24 @@ class Bridge:
         self._app = app
         self._editor = editor
         self._reporter = reporter
-        self._commands = Commands(app)
+        self._commands = begin(app)
+        self._failures = CheckFailures(editor, app.services)
         self._held: dict[str, list[LoggedEvent | StreamFrame]] = {}
         """By session, while its log is read: what the client gets after the answer, events and live text in order."""
         self._reads: Counter[str] = Counter()
         self._shows_lenses = False
         """Whether the client has ever asked for code lenses: what it does not show it need not ask for again."""
         app.services.runtime.store.subscribe(self._on_event)
+        app.sessions.on_elsewhere = self._on_elsewhere
+
+    def _on_elsewhere(self, told: LoggedEvent | StreamFrame) -> None:
+        """Pass on what another process does: its progress is shown there."""
+        if (held := self._held.get(told.session_id)) is not None:
+            held.append(told)
+        else:
+            self._publish(told)
+        if not isinstance(told, StreamFrame):
+            self._app.task_document.on_event(told)
 
     def _on_event(self, event: LoggedEvent) -> None:
         if event.type == "workspace.renamed" and not self._app.sessions.runs(event.session_id):
@@ -84,6 +96,7 @@ class Bridge:
         else:
             self._publish(event)
         self._reporter.on_event(event)
+        self._failures.on_event(event)
         self._app.task_document.on_event(event)
         if event.type in _MOVES_CHANGES and self._app.settings.now.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
@@ -198,6 +211,7 @@ class Bridge:
 
     async def close(self, reason: str) -> None:
         """Let go of everything."""
+        await self._failures.close()
         await self._app.close(reason)
 
     def _say(self, messages: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ Imports nothing but names: `early.py` answers with it before anything else is im
 
 from typing import Any, cast
 
+from outrider.transport.early import at
 from outrider_protocol import (
     ACTION_KIND,
     COMMAND_NAMES,
@@ -77,12 +78,3 @@ def initialize_result(params: Any, version: str) -> dict[str, Any]:
         "experimental": {"outrider": {"protocolVersion": PROTOCOL_VERSION, "extensions": list(EXTENSIONS)}},
     }
     return {"capabilities": ours, "serverInfo": {"name": "outrider", "version": version}}
-
-
-def at(value: Any, *keys: str) -> Any:
-    """The value below these keys of JSON that anybody may have written; None where there is none."""
-    for key in keys:
-        if not isinstance(value, dict):
-            return None
-        value = cast("dict[str, Any]", value).get(key)
-    return value

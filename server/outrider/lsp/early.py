@@ -1,54 +1,15 @@
-"""Answers `initialize` before the rest of the server is imported: editors wait for that answer when they start.
-
-A client that begins as usual, with one plain `initialize` on standard input, is answered at once. Anything odd is left
-to the server itself. Whatever was read goes to the server too, so that it starts with the same message.
-"""
+"""Answers `initialize` before the rest of the server is imported: editors wait for that answer when they start."""
 
 import json
-import os
-import select
-import sys
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final
 
 from outrider import __version__
 from outrider.lsp.capabilities import flaw_of, initialize_result
+from outrider.transport import early
+from outrider.transport.early import Start
 
 _MOST_BYTES: Final = 1024 * 1024
-_CHUNK: Final = 64 * 1024
-_LOOK_SECONDS: Final = 3.0
-"""How often the client's process is looked at while nothing comes."""
-
-
-class Start(NamedTuple):
-    """Standard input and output, and how the client began."""
-
-    reading: int
-    """The descriptor to read from. Child processes do not inherit it."""
-    writing: int
-    """The descriptor to write to. Child processes do not inherit it."""
-    read: bytes = b""
-    """What was read already."""
-    answered: str | int | None = None
-    """The id of the request `initialize` if it is answered already."""
-
-
-def take_over() -> tuple[int, int]:
-    """Take descriptors 0 and 1 away from the rest of the process.
-
-    Returns:
-        New descriptors for them, which child processes do not inherit.
-    """
-    reading, writing = os.dup(0), os.dup(1)
-    if sys.platform == "win32":
-        import msvcrt
-
-        for descriptor in (reading, writing):  # else line ends would be changed on their way
-            msvcrt.setmode(descriptor, os.O_BINARY)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return reading, writing
+_MOST_HEADER: Final = 64 * 1024
 
 
 def start(client: int | None) -> Start:
@@ -59,50 +20,23 @@ def start(client: int | None) -> Start:
     Args:
         client: The client's process, if it said so on the command line: nothing more is waited for when it is gone.
     """
-    reading, writing = take_over()
-    data = b""
-    while (body := _first_body(data)) is None:
-        if sys.platform != "win32" and client is not None and not _has_more(reading, client):
-            return Start(reading, writing, data)
-        try:
-            more = os.read(reading, _CHUNK)
-        except OSError:
-            more = b""
-        data += more
-        if not more:
-            return Start(reading, writing, data)
-    request = _initialize(body)
-    if request is None:
-        return Start(reading, writing, data)
+    return early.begin(_first_body, _answer, client)
+
+
+def _answer(request: dict[str, Any]) -> bytes | None:
+    if flaw_of(request["params"]):
+        return None
     result = initialize_result(request["params"], __version__)
     answer = {"jsonrpc": "2.0", "id": request["id"], "result": result}
-    frame = json.dumps(answer, separators=(",", ":")).encode("ascii")
-    try:
-        left = memoryview(b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame))
-        while left:
-            left = left[os.write(writing, left) :]
-    except OSError:
-        pass  # the client is gone, which the server finds out as well
-    return Start(reading, writing, data, request["id"])
-
-
-def _has_more(reading: int, client: int) -> bool:
-    """Wait for input as long as the client lives."""
-    while not select.select([reading], [], [], _LOOK_SECONDS)[0]:
-        try:
-            os.kill(client, 0)
-        except PermissionError:
-            continue
-        except (ProcessLookupError, OverflowError):
-            return False
-    return True
+    body = json.dumps(answer, separators=(",", ":")).encode("ascii")
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def _first_body(data: bytes) -> bytes | None:
     """The body of the first message: None while it is not complete, empty where it is not plain LSP."""
     head, separator, rest = data.partition(b"\r\n\r\n")
     if not separator:
-        return b"" if len(head) > _CHUNK else None
+        return b"" if len(head) > _MOST_HEADER else None
     name, _, value = head.partition(b":")
     value = value.strip()
     if name.lower() != b"content-length" or not value.isdigit() or len(value) > 7:
@@ -111,24 +45,3 @@ def _first_body(data: bytes) -> bytes | None:
     if length > _MOST_BYTES:
         return b""
     return rest[:length] if len(rest) >= length else None
-
-
-def _initialize(body: bytes) -> dict[str, Any] | None:
-    """The request, where it is a plain `initialize`."""
-    try:
-        message: Any = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict):
-        return None
-    request = cast("dict[str, Any]", message)
-    if request.keys() != {"jsonrpc", "id", "method", "params"}:
-        return None
-    if (request["jsonrpc"], request["method"]) != ("2.0", "initialize") or flaw_of(request["params"]):
-        return None
-    is_id = isinstance(request["id"], str | int) and not isinstance(request["id"], bool)
-    return request if is_id else None
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

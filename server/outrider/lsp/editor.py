@@ -9,11 +9,9 @@ from typing import Any, Final, Literal, cast
 
 from lsprotocol import types
 
-from outrider.lsp.diagnostics import reported
-from outrider.lsp.frames import FrameSender
+from outrider.language.problems import reported
 from outrider.lsp.profile import ClientProfile
 from outrider.lsp.protocol import LspProtocol, NoReply
-from outrider.lsp.transport.framing import Outgoing
 from outrider.ports.editor import (
     Answered,
     Applied,
@@ -29,14 +27,17 @@ from outrider.ports.editor import (
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame, wire_text
 from outrider.ports.text import Place, PlacedEdit, visible
+from outrider.transport.connection import Outgoing
+from outrider.transport.frames import FrameSender
 from outrider.workspace.paths import path_of
 from outrider_protocol import (
-    APPROVING,
     ASK_REQUEST,
     DIAGNOSTICS_REQUEST,
     EVENT_NOTIFICATION,
     SAVE_REQUEST,
+    STREAM_NOTIFICATION,
     TOOL_REQUEST,
+    approves,
 )
 
 logger = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class ClientEditor:
         self._traits = replace(profile.traits, takes_approvals=takes_approvals)
         self._protocol = protocol
         self._profile = profile
-        self._frames = FrameSender(protocol.notify, outgoing)
+        self._frames = FrameSender(self._send_frame, outgoing)
         self._question = asyncio.Lock()
         self._edit = asyncio.Lock()
         self._can_ask = True
@@ -141,9 +142,7 @@ class ClientEditor:
 
     def _is_too_early(self, answer: Answered | Unanswered, took: float) -> bool:
         """Whether a yes can only come of a key that was pressed before the question took the keyboard."""
-        return (
-            isinstance(answer, Answered) and answer.title in APPROVING and took < self._profile.reads_seconds
-        )
+        return isinstance(answer, Answered) and approves(answer.title) and took < self._profile.reads_seconds
 
     async def call_tool(
         self, request: ToolRequest, *, seconds: float, overdue: Callable[[], None]
@@ -180,7 +179,7 @@ class ClientEditor:
             return Applied(False, "the client cannot apply edits")
         return await self._apply({"label": label, "edit": self._workspace_edit(edits)}, APPLY_SECONDS)
 
-    async def catch_up(self) -> bool:
+    async def catch_up(self, uris: Sequence[str]) -> bool:
         """Have the client tell what it holds back; see `ports.editor.Editor.catch_up`."""
         if not self._can_catch_up:
             return False
@@ -261,12 +260,14 @@ class ClientEditor:
         found = reported(reply.result)
         return Unanswered("error") if found is None else found
 
-    async def show(self, uri: str, *, take_focus: bool = False) -> bool:
-        """Show a document; False if the client cannot or did not answer."""
+    async def show(self, uri: str, *, take_focus: bool = False, external: bool = False) -> bool:
+        """Show a document, or a page in the browser (`external`); False if the client cannot or did not answer."""
         if not self.traits.can_show_documents:
             return False
         reply = await self._protocol.request(
-            types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": take_focus}, seconds=SHOW_SECONDS
+            types.WINDOW_SHOW_DOCUMENT,
+            {"uri": uri, "takeFocus": take_focus, **({"external": True} if external else {})},
+            seconds=SHOW_SECONDS,
         )
         return not isinstance(reply, NoReply) and _field(reply.result, "success") is True
 
@@ -292,6 +293,11 @@ class ClientEditor:
             if isinstance(reply, NoReply):
                 return
 
+    def publish_diagnostics(self, uri: str, diagnostics: Sequence[Mapping[str, Any]]) -> None:
+        """Have the client show these diagnostics of a document, in place of those it was sent before."""
+        params = {"uri": uri, "diagnostics": list(diagnostics)}
+        self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+
     def publish_event(self, event: LoggedEvent) -> None:
         """Send `outrider/event`, after all live text that came before it."""
         self._frames.flush()
@@ -300,6 +306,20 @@ class ClientEditor:
     def publish_frame(self, frame: StreamFrame) -> None:
         """Send `outrider/stream`, at once or merged with others while the client does not keep up."""
         self._frames.send(frame)
+
+    def _send_frame(self, frame: StreamFrame, text: str) -> None:
+        source = "callId" if frame.kind == "output" else "messageId"
+        self._protocol.notify(
+            STREAM_NOTIFICATION,
+            {
+                "sessionId": frame.session_id,
+                "turnId": frame.turn_id,
+                source: frame.source_id,
+                "kind": frame.kind,
+                "offset": frame.offset,
+                "text": text,
+            },
+        )
 
     def _workspace_edit(self, edits: Sequence[DocumentEdit]) -> dict[str, Any]:
         if not self._profile.document_changes:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 TOKEN_VARIABLE: Final = "OUTRIDER_TCP_TOKEN"  # noqa: S105 - the name of a variable
 _REMOVED: Final = "--tcp-token"
 LOOPBACK: Final = "127.0.0.1"
-_MODES: Final = ("read-only", "ask", "auto-edit", "full")
+_MODES: Final = ("read-only", "ask", "auto-edit", "auto", "full")
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _WITHOUT_TOKEN: Final = ("read-only", "ask")
 """Permission modes that a client over TCP may have without a token."""
@@ -61,7 +61,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.error("--tcp-token-file goes with --tcp")
     options.tcp_token = None
     if options.tcp is not None:
-        from outrider.lsp.transport.tcp import TokenProblem, token_of  # a client on standard input needs none
+        from outrider.lsp.tcp import TokenProblem, token_of  # a client on standard input needs none
 
         token = token_of(options.tcp_token_file, os.environ.get(TOKEN_VARIABLE))
         problem = token.message if isinstance(token, TokenProblem) else _needs_token(options, token)

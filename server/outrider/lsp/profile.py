@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from outrider.lsp.capabilities import at, encoding_of, shows_lenses
+from outrider.lsp.capabilities import encoding_of, shows_lenses
 from outrider.ports.editor import EditorTraits, FileOperationKind, SaveWay
+from outrider.transport.early import at
 from outrider.workspace.text.lines import Encoding
 from outrider_protocol import ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION
 
@@ -152,6 +153,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             waits_for_commands=quirk.waits_for_commands,
             can_disable_actions=at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
+            asks_together=not _understands(params, ASK_EXTENSION),
             takes_items=_understands(params, ASK_EXTENSION),
             tells_diagnostics=_understands(params, DIAGNOSTICS_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),

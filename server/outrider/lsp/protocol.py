@@ -24,21 +24,10 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol
 
-from outrider.lsp.transport.framing import Outgoing
 from outrider.ports.clock import Clock
+from outrider.ports.refusal import CommandError
+from outrider.transport.connection import Outgoing
 from outrider_protocol import INVALID_PARAMS, REQUEST_CANCELLED
-
-
-class CommandError(Exception):
-    """Becomes the error of the response, as it is (JSON-RPC 2.0, section 5.1)."""
-
-    def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
-        """An error with the code and the data of the wire contract."""
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.data = data
-
 
 logger = logging.getLogger(__name__)
 

@@ -11,18 +11,19 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from outrider.lsp.contract import StartBridge
-from outrider.lsp.early import Start, take_over
 from outrider.lsp.options import Address, parse
 from outrider.lsp.server import create_server
-from outrider.lsp.transport.lifetime import Lifetime
-from outrider.lsp.transport.log import log_to_stderr
-from outrider.lsp.transport.stdio import StdioReader, StdioWriter
-from outrider.lsp.transport.tcp import Admission, TcpConnection
+from outrider.lsp.tcp import Admission, TcpConnection
 from outrider.ports.clock import SystemClock
+from outrider.ports.framing import FrameReader, framed, may_be_exit
 from outrider.ports.outside import Watched
+from outrider.transport.early import Start, take_over
+from outrider.transport.lifetime import Lifetime, live
+from outrider.transport.log import log_to_stderr
+from outrider.transport.stdio import StdioReader, StdioWriter
 
 USAGE_ERROR: Final = 2
 _FLUSH_SECONDS: Final = 0.3
@@ -58,8 +59,8 @@ LoadHouse = Callable[[dict[str, Any], Watched | None], StartBridge]
 """Loads the house for the settings of the command line, and for what the process is watched by."""
 
 
-def main(argv: Sequence[str], load: LoadHouse = load_house, start: Start | None = None) -> int:
-    """Serve one client; gives the exit code.
+def main(argv: Sequence[str], load: LoadHouse = load_house, start: Start | None = None) -> NoReturn:
+    """Serve one client, and end the process.
 
     Args:
         argv: The arguments after `serve`.
@@ -75,8 +76,10 @@ def main(argv: Sequence[str], load: LoadHouse = load_house, start: Start | None 
         return load(command_line, watched)
 
     if options.tcp is not None:
-        return asyncio.run(_serve_tcp(options.tcp, Admission(options.tcp_token), load_it, options.client))
-    return asyncio.run(_serve_stdio(load_it, options.client, start or Start(*take_over())))
+        serving = _serve_tcp(options.tcp, Admission(options.tcp_token), load_it, options.client)
+    else:
+        serving = _serve_stdio(load_it, options.client, start or Start(*take_over()))
+    live(lambda: asyncio.run(serving))
 
 
 async def _serve_stdio(
@@ -84,7 +87,7 @@ async def _serve_stdio(
 ) -> int:
     clock = SystemClock()
     lifetime = Lifetime(clock, client)
-    writer = StdioWriter(start.writing, lambda reason: lifetime.stop(1, reason))
+    writer = StdioWriter(start.writing, framed, lambda reason: lifetime.stop(1, reason))
     watched = lifetime.watched(start.reading)
     server = create_server(
         writer, partial(load, watched), clock=clock, host=lifetime, answered=start.answered
@@ -95,10 +98,12 @@ async def _serve_stdio(
 
     StdioReader(
         start.reading,
+        FrameReader(),
         server.protocol.receive,
         server.protocol.refuse,
         end,
         read=start.read,
+        is_exit=may_be_exit,
         on_exit=lifetime.asked_to_end,
     )
     code, reason = await lifetime.ended()

@@ -26,16 +26,16 @@ from outrider.lsp.profile import ClientProfile, profile_of
 from outrider.lsp.protocol import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
-    CommandError,
     LspProtocol,
     NoReply,
     invalid_params,
 )
-from outrider.lsp.transport.framing import Outgoing
-from outrider.lsp.transport.tcp import Admission
+from outrider.lsp.tcp import Admission
 from outrider.ports.clock import Clock, SystemClock
 from outrider.ports.outside import ClientStart, Outside
+from outrider.ports.refusal import CommandError
 from outrider.ports.text import Place
+from outrider.transport.connection import Outgoing
 from outrider.workspace.documents.documents import ContentChange, DocumentStore
 from outrider_protocol import (
     COMMAND_NAMES,

@@ -125,6 +125,8 @@ class EditorTraits:
     """Whether it shows an action that cannot be taken, with the reason."""
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it can do with files whose documents are open, without losing what is typed meanwhile."""
+    asks_together: bool = False
+    """Whether the edits of one step are one question, because it shows one at a time."""
     takes_items: bool = False
     """Whether it puts open items before the user in its own way."""
     tells_diagnostics: bool = False
@@ -135,6 +137,8 @@ class EditorTraits:
     """Whether it does nothing else until a command is answered: of an edit it tells only then."""
     tells_saves: bool = True
     """Whether it says that it saved a document; before that it tells what was typed."""
+    tells_when_asked: bool = False
+    """Whether it says nothing of what is open, and gives the text of a file only when it is asked for it."""
     takes_approvals: bool = True
     """Whether what it answers to an approval counts: not where any program could be the client."""
 
@@ -199,8 +203,11 @@ class Editor(Protocol):
         """Ask the client to change open documents, as one step of its undo. One edit at a time."""
         ...
 
-    async def catch_up(self) -> bool:
-        """Have the client tell what it holds back of the text; whether it was reached, and no waiting is needed."""
+    async def catch_up(self, uris: Sequence[str]) -> bool:
+        """Have the client tell what it holds back of these texts; whether it was reached, and no waiting is needed.
+
+        Of a client that tells only when it is asked they are open documents then, as far as it has them.
+        """
         ...
 
     async def operate(self, label: str, operation: FileOperation) -> Applied:
@@ -230,8 +237,8 @@ class Editor(Protocol):
         """
         ...
 
-    async def show(self, uri: str, *, take_focus: bool = False) -> bool:
-        """Show a document; False if the client cannot or did not answer."""
+    async def show(self, uri: str, *, take_focus: bool = False, external: bool = False) -> bool:
+        """Show a document, or a page in the browser (`external`); False if the client cannot or did not answer."""
         ...
 
     def say(self, level: Literal["error", "warning", "info", "log"], text: str) -> None:

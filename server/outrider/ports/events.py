@@ -40,7 +40,7 @@ def messages_of(event: LoggedEvent, event_at: Callable[[int], LoggedEvent]) -> l
     `model.requested` may name only those added since an earlier event; older logs name all of them each time.
 
     Args:
-        event: A `model.requested`, or a `context.*` or `budget.exhausted` with messages; others name none.
+        event: A `model.requested`, or a `context.*`, `conversation.restored` or `budget.exhausted` with messages; others name none.
         event_at: Gives the event of the same session with a seq.
     """
     tails: list[list[str]] = []
@@ -54,6 +54,8 @@ def messages_of(event: LoggedEvent, event_at: Callable[[int], LoggedEvent]) -> l
 def _named(event: LoggedEvent) -> list[str] | logged.AddedMessages:
     match event.type:
         case "model.requested":
+            return event.data["messages"]
+        case "conversation.restored":
             return event.data["messages"]
         case "context.compacted" | "context.pruned" | "context.trimmed" | "budget.exhausted":
             return event.data.get("messages", [])

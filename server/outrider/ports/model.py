@@ -95,6 +95,7 @@ PartKind = Literal[
     "commands",
     "permissions",
     "instructions",
+    "memory",
     "prompt",
     "open",
     "selection",
@@ -243,6 +244,8 @@ class ToolSpec:
     name: str
     description: str
     schema: Mapping[str, Any]
+    effect: Literal["read", "edit", "execute", "ask"] | None = None
+    """What one does that comes and goes: the log keeps it with the definition. None for those that are always there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +397,8 @@ class ReadAnew:
     """
 
 
+REMINDER: Final = "reminder"
+"""Why a model is asked once more that would have ended its turn; the purpose by which a script says that it takes that."""
 READ_ANEW: Final = "read_anew"
 """Why it is withdrawn, in the log."""
 
@@ -437,6 +442,11 @@ class Model(Protocol):
     @property
     def tool_format(self) -> str | None:
         """How tools and calls are written into its text, None where they go beside it."""
+        ...
+
+    @property
+    def takes_reminders(self) -> bool:
+        """Whether it can be told what it left undone; a script only if it was written for that."""
         ...
 
     @property

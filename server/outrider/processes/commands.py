@@ -6,7 +6,7 @@ On every way out, a cancel included, no process of the command is left.
 import asyncio
 import codecs
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -71,7 +71,7 @@ def _without_broken_end(head: bytes) -> bytes:
     return head
 
 
-CommandStatus = Literal["exited", "killed_timeout", "killed_idle", "cancelled", "lost"]
+CommandStatus = Literal["exited", "killed_timeout", "killed_idle", "killed_full", "cancelled", "lost"]
 
 _ERROR_LIMIT = 65536
 _MOST_BYTES = 16384
@@ -81,6 +81,8 @@ _BEGIN = 0.125
 """The part of the idle time after which it is first looked how much a silent command has computed."""
 _COMPUTES = 0.01
 """The part of the idle time that a command which is at work computes at least: what only waits looks up now and then."""
+_FULL_SECONDS = 2.0
+"""How often it is looked whether a command has filled its temporary folder."""
 _LONG_SECONDS = 0.004
 _SHORT_SECONDS = 0.001
 
@@ -127,6 +129,7 @@ async def run_command(
     on_output: Callable[[str], None] | None = None,
     on_start: Callable[[], None] | None = None,
     launch: Launch | None = None,
+    is_full: Callable[[], Awaitable[bool]] | None = None,
 ) -> CommandResult | SpawnProblem:
     """Run a command to its end, or to the end of its time.
 
@@ -143,6 +146,7 @@ async def run_command(
         on_output: Called with each piece of the whole output, in order, as text.
         on_start: Called when it runs.
         launch: See `Supervisor.spawn`.
+        is_full: Asked now and then whether it has to end because it has written more temporary files than it may.
 
     Returns:
         What came of it, or why it was not started. A cancel ends the command before it goes on.
@@ -167,6 +171,8 @@ async def run_command(
             take(chunk)
 
     status: CommandStatus = "exited"
+    full = asyncio.Event()
+    filling = None if is_full is None else asyncio.create_task(_until_full(process, clock, is_full, full))
     try:
         try:
             async with clock.timeout(total_seconds):
@@ -178,11 +184,16 @@ async def run_command(
             await asyncio.gather(process.kill(), take_rest())
         take(b"")
         ended = await process.wait()
+        if full.is_set():
+            status = "killed_full"
     except BaseException:
         await process.kill()
         raise
     finally:
         process.discard()
+        if filling is not None:
+            filling.cancel()
+            await asyncio.wait([filling])
     return CommandResult(
         status="lost" if ended.lost else status,
         exit=None if ended.lost else ended,
@@ -191,6 +202,21 @@ async def run_command(
         seconds=clock.monotonic() - began,
         left_behind=ended.left_behind,
     )
+
+
+async def _until_full(
+    process: Process, clock: Clock, is_full: Callable[[], Awaitable[bool]], full: asyncio.Event
+) -> None:
+    """End a process, and set `full`, as soon as that says so."""
+    while not full.is_set():
+        try:
+            async with clock.timeout(_FULL_SECONDS):
+                await process.wait()
+                return
+        except TimeoutError:
+            if await is_full():
+                full.set()
+                await process.kill()
 
 
 async def _follow(

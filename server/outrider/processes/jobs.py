@@ -1,7 +1,7 @@
 """Commands that run in the background: of one session, each until it ends, its time is over, or somebody ends it."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ MOST_KEPT: Final = 16
 _LONGEST_LINE: Final = 4096
 """Characters of a line that are kept until it is complete."""
 
-JobEnd = Literal["exited", "killed_timeout", "killed_idle", "lost", "killed"]
+JobEnd = Literal["exited", "killed_timeout", "killed_idle", "killed_full", "lost", "killed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class JobOrder:
     idle_seconds: float | None
     """How long it may neither print nor compute; None: for as long as it runs."""
     output_limit: int
+    is_full: Callable[[], Awaitable[bool]] | None = None
+    """See `run_command`."""
 
 
 class Job:
@@ -152,6 +154,7 @@ class Job:
                 on_output=self._take,
                 on_start=lambda: self._started.set_result(None),
                 launch=order.launch,
+                is_full=order.is_full,
             )
         except asyncio.CancelledError:
             self.status = "killed"

@@ -566,7 +566,7 @@ class Watch:
         for number in self._peeked(self._signals):
             if number in {signal.SIGTERM, signal.SIGINT}:
                 return f"{signal.Signals(number).name} came"
-            if number == signal.SIGHUP:  # `lsp/transport/lifetime.py` writes it: no such signal came
+            if number == signal.SIGHUP:  # `transport/lifetime.py` writes it: no such signal came
                 return "the client asked it to end"
         poll = select.poll()
         poll.register(self._input, select.POLLIN)

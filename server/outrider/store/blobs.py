@@ -166,8 +166,16 @@ def give_up(connection: sqlite3.Connection, session_id: str, most: int) -> int:
     ).fetchall()
     for (blob,) in blobs:
         connection.execute("DELETE FROM texts WHERE session = ? AND blob = ?", (number, blob))
-        _use_less(connection, blob)
+        use_less(connection, blob)
     return len(blobs)
+
+
+def give_back(connection: sqlite3.Connection, pages: int) -> bool:
+    """Make the file smaller by some of its free pages; gives whether there are more. Not in a transaction."""
+    connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+    return free > 0 and mode > 0
 
 
 def texts_size(connection: sqlite3.Connection) -> int:
@@ -189,7 +197,8 @@ def texts_size(connection: sqlite3.Connection) -> int:
     return size
 
 
-def _use_less(connection: sqlite3.Connection, blob: int | None) -> None:
+def use_less(connection: sqlite3.Connection, blob: int | None) -> None:
+    """Count one use less of a content; it is removed with the last one. In a transaction of the caller."""
     while blob is not None:
         row = connection.execute("SELECT uses, base FROM blobs WHERE id = ?", (blob,)).fetchone()
         if row is None:

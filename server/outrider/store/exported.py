@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 from outrider.ports.events import LoggedEvent, from_old_log
 from outrider.ports.model import FinishReason, Message, Role, content_hash
 from outrider.store.blobs import texts_named
-from outrider_protocol.events import EVENT_TYPES, SessionForked, SessionStarted
+from outrider_protocol.events import EVENT_TYPES, SessionStarted
 from outrider_protocol.export import EXPORT_FORMAT, Export
 from outrider_protocol.notifications import Event
 
@@ -56,6 +56,8 @@ def contents_named(event: LoggedEvent) -> Iterator[Named]:
             yield Named("toolsHash", event.data["toolsHash"], "tools")
         case "context.compacted" | "context.pruned" | "budget.exhausted":
             yield from _messages_at("messages", event.data.get("messages", ()))
+        case "conversation.restored":
+            yield from _messages_at("messages", event.data["messages"])
         case "context.trimmed":
             yield from _messages_at("given", event.data["given"])
             yield from _messages_at("messages", event.data["messages"])
@@ -151,7 +153,12 @@ def parse_export(raw: bytes) -> Export | ExportProblem:
         export = Export.from_wire(data)
     except ValidationError as error:
         return ExportProblem(_first(error) or "does not have the form of an export")
-    return _problem_of_events(export) or _problem_of_contents(export) or export
+    return check_export(export) or export
+
+
+def check_export(export: Export) -> ExportProblem | None:
+    """Why an exported session of the right form is not whole, or not one that a program could have written; None: it is."""
+    return _problem_of_events(export) or _problem_of_contents(export)
 
 
 def _problem_of_events(export: Export) -> ExportProblem | None:
@@ -165,12 +172,8 @@ def _problem_of_events(export: Export) -> ExportProblem | None:
                 f"events.{index}.sessionId: is {_quoted(event.session_id)}, but the file is of "
                 f"{_quoted(export.session_id)}"
             )
-        if (event.type in _FIRST) is not (index == 0):
-            where = (
-                "must be the first event"
-                if index
-                else f"is not a first event; expected one of {', '.join(_FIRST)}"
-            )
+        if (event.type == _FIRST) is not (index == 0):
+            where = "must be the first event" if index else f"is not a first event; expected {_FIRST}"
             return ExportProblem(f"events.{index}.type: {_quoted(event.type)} {where}")
         if problem := problem_of_data(event):
             return ExportProblem(f"events.{index}.data.{problem}")
@@ -185,6 +188,8 @@ def _problem_of_messages(export: Export) -> ExportProblem | None:
             case "model.requested":
                 messages, is_main = event.data["messages"], event.data["purpose"] == "main"
             case "context.compacted" | "context.pruned" | "context.trimmed" if "messages" in event.data:
+                messages, is_main = event.data["messages"], True
+            case "conversation.restored":
                 messages, is_main = event.data["messages"], True
             case _:
                 continue
@@ -264,7 +269,7 @@ def _problem_of_contents(export: Export) -> ExportProblem | None:
     return None
 
 
-_FIRST = (SessionStarted.TYPE, SessionForked.TYPE)
+_FIRST = SessionStarted.TYPE
 _ROLES = get_args(Role)
 _FINISH_REASONS = (*get_args(FinishReason), "cancelled")
 _KINDS: dict[Kind, str] = {"message": "a message", "tools": "definitions of tools", "text": "a text"}

@@ -48,6 +48,12 @@ def lock_session(folder: Path, session_id: str) -> SessionLock | None:
     return SessionLock(held)
 
 
+def remove_lock(folder: Path, session_id: str) -> None:
+    """Remove the file of a lock. Whoever took it in this moment finds that the session is gone."""
+    with suppress(OSError):
+        (folder / _file_name(session_id)).unlink(missing_ok=True)
+
+
 def mark_failed(folder: Path, turn_id: str) -> None:
     """Note that a turn failed because the log could not be written. An empty file: it needs no room on a full disk."""
     if not _PLAIN.fullmatch(turn_id):

@@ -6,18 +6,30 @@ import logging
 import math
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from outrider.ports.events import EventListener, LoggedEvent
-from outrider.store.locks import LOCKS, SessionLock, lock_session, mark_failed, marked_failed, unmark_failed
+from outrider.store import whole
+from outrider.store.blobs import give_back, give_up
+from outrider.store.locks import (
+    LOCKS,
+    SessionLock,
+    lock_session,
+    mark_failed,
+    marked_failed,
+    remove_lock,
+    unmark_failed,
+)
 from outrider.store.problem import StoreProblem, StoreReadError, problem_of, unwritable
 from outrider.store.reader import Reader, SessionRow
 from outrider.store.salvage import salvage, set_aside
 from outrider.store.schema import FILE_NAME, open_reader, open_writer, storable
-from outrider.store.writer import Entry, Flush, Report, Trim, Writer
+from outrider.store.search import Match
+from outrider.store.writer import Entry, Errand, Flush, Report, Writer
 
 __all__ = ["SessionLock", "SessionRow", "Store", "StoreProblem", "StoreReadError"]
 
@@ -28,6 +40,14 @@ _GATHER_SECONDS = 0.01
 model answers, and not one commit an event. A flush ends it."""
 _PUBLISH_SECONDS = 0.005
 """How long listeners are told of events in one step of the loop."""
+_TEXTS_OF_A_TRIM = 50
+_PAGES_OF_A_TRIM = 256
+"""What is removed, and given back, in one piece, so that events that come meanwhile do not wait for long."""
+_STILL_READ = (
+    "The session is deleted, but another program reads the log, so some of its bytes stay in the file beside it "
+    "until that one ends or the log is used again."
+)
+_T = TypeVar("_T")
 _NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -217,6 +237,24 @@ class Store:
         """
         return await self._reader.sessions()
 
+    async def search(self, words: Sequence[str], sessions: Collection[str], most: int) -> dict[str, Match]:
+        """Which sessions say something, and where they do last.
+
+        Args:
+            words: What one text of a session has to have all of, in `casefold`.
+            sessions: Those that are looked at.
+            most: How many are wanted; the latest are found first.
+
+        Raises:
+            StoreReadError: the log is damaged or cannot be read.
+        """
+        found: dict[str, Match] = {}
+        before: int | None = None
+        while before != 0 and len(found) < min(most, len(sessions)):
+            more, before = await self._reader.search(words, before)
+            found = {key: one for key, one in more.items() if key in sessions} | found
+        return found
+
     async def changed(self, session_id: str, name: str) -> bool:
         """Whether a session may have changed a file with that name, or one below a folder with it.
 
@@ -256,7 +294,10 @@ class Store:
         Returns:
             Whether it has more.
         """
-        return await self._trimmed(session_id)
+        return await self._trimmed(
+            lambda connection: give_up(connection, session_id, _TEXTS_OF_A_TRIM) == _TEXTS_OF_A_TRIM,
+            in_transaction=True,
+        )
 
     async def give_room_back(self) -> bool:
         """Make the file smaller by some of what is free in it, in one short piece of work.
@@ -264,7 +305,60 @@ class Store:
         Returns:
             Whether there is more.
         """
-        return await self._trimmed(None)
+        return await self._trimmed(
+            lambda connection: give_back(connection, _PAGES_OF_A_TRIM), in_transaction=False
+        )
+
+    async def copy(
+        self, session_id: str, copy_id: str, until: int, turns: Mapping[str, str]
+    ) -> StoreProblem | None:
+        """Copy a session up to an event, as the beginning of another one; nobody is told of its events.
+
+        Args:
+            session_id: The session.
+            copy_id: The id of the other one, whose lock the caller has.
+            until: The last event that it gets.
+            turns: New ids for its turns, by their old ones.
+        """
+        return await self._on_writer(
+            lambda connection: whole.copy(connection, session_id, copy_id, until, turns)
+        )
+
+    async def take_in(
+        self, events: Sequence[LoggedEvent], contents: Mapping[str, bytes]
+    ) -> StoreProblem | None:
+        """Put in all events of a session that is not in the log, and what they name; nobody is told of them.
+
+        Args:
+            events: From 1 on. The caller has the lock of the session.
+            contents: By content hash.
+        """
+        return await self._on_writer(lambda connection: whole.take_in(connection, events, contents))
+
+    async def delete(self, session_id: str) -> StoreProblem | None:
+        """Remove a session for good, whose lock the caller has; its bytes are overwritten.
+
+        Args:
+            session_id: The session.
+
+        Returns:
+            Why not, or that a reader in another process keeps what was removed in the write-ahead log.
+        """
+
+        def delete(connection: sqlite3.Connection) -> bool:
+            whole.delete(connection, session_id)
+            return whole.forget_pages(connection)
+
+        done = await self._on_writer(delete, in_transaction=False)
+        self._last.pop(session_id, None)
+        await self._reader.forget()
+        if isinstance(done, StoreProblem):
+            return done
+        return None if done else StoreProblem("locked", _STILL_READ)
+
+    def remove_lock(self, session_id: str) -> None:
+        """Remove the file of a lock that the caller has just released, of a session that is gone."""
+        remove_lock(self._locks, session_id)
 
     async def close(self) -> StoreProblem | None:
         """Write what is left, checkpoint, and end the threads. Does nothing the second time.
@@ -282,11 +376,21 @@ class Store:
         self._publish_all(math.inf)
         return self._problem if self._uncommitted else None
 
-    async def _trimmed(self, session_id: str | None) -> bool:
+    async def _trimmed(self, piece: Callable[[sqlite3.Connection], bool], *, in_transaction: bool) -> bool:
+        more = await self._on_writer(piece, in_transaction=in_transaction)
+        if isinstance(more, StoreProblem):
+            _log.warning("Old texts could not be deleted: %s", more.message)
+        return more is True
+
+    async def _on_writer(
+        self, do: Callable[[sqlite3.Connection], _T], *, in_transaction: bool = True
+    ) -> _T | StoreProblem:
+        """Have a piece of work done by the writer, after everything appended before."""
         if self._closed:
-            return False
-        done: asyncio.Future[bool] = self._loop.create_future()
-        self._writer.put(Trim(session_id, done))
+            return unwritable(self._path, "it is closed")
+        self._hand_over()
+        done: asyncio.Future[_T | StoreProblem] = self._loop.create_future()
+        self._writer.put(Errand(do, done, in_transaction))
         return await done
 
     def _hand_over(self) -> None:
@@ -332,10 +436,10 @@ class Store:
         self._is_publishing = False
 
     def _answer(self, report: Report) -> None:
-        if report.trimmed is not None:
-            ticket, more = report.trimmed
+        if report.done is not None:
+            ticket, done = report.done
             if not ticket.done():
-                ticket.set_result(more)
+                ticket.set_result(done)
         problem = report.problem or _refusal(self._path, report.refused)
         for ticket in report.tickets:
             if not ticket.done():

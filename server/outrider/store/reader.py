@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,15 +16,16 @@ from typing import Any, TypeVar
 from outrider.ports.events import LoggedEvent, from_old_log
 from outrider.store.blobs import read, texts_size
 from outrider.store.problem import StoreReadError, damaged, problem_of
-from outrider.store.schema import FILE_NAME, LANDMARKS, TITLES, TURN_BEGINS, is_sound, open_reader, storable
+from outrider.store.schema import FILE_NAME, LANDMARKS, NAMINGS, TURN_BEGINS, is_sound, open_reader, storable
+from outrider.store.search import Match, search
 
 _TITLE_LENGTH = 80
 _LATEST = (
     "SELECT (SELECT ts FROM events WHERE session_id = ?1 "
-    "AND type NOT IN ('session.restored', 'session.closed', 'workspace.renamed') ORDER BY seq DESC LIMIT 1), "
+    "AND type NOT IN ('session.restored', 'session.closed', 'session.renamed', 'workspace.renamed') ORDER BY seq DESC LIMIT 1), "
     "max(seq) FROM events WHERE session_id = ?1"
 )
-"""Nobody used a session that only followed a file to another path, or that its process opened again or let go of."""
+"""Nobody used a session that only followed a file to another path, got a name, or that its process opened again or let go of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class SessionRow:
     """`ts` of its last event that somebody's use brought about: not that it was opened, let go of, or followed a file."""
     last_seq: int
     title: str = ""
-    """What a model named it, else the first task, as one line of at most 80 characters; empty before there is one."""
+    """What the user called it, else what a model did, else the first task as one line of at most 80 characters; empty before
+    there is one."""
     turns: int = 0
     """Turns that were started."""
     folders: tuple[str, ...] = ()
@@ -46,6 +48,8 @@ class SessionRow:
     last_turn_id: str | None = None
     last_turn_state: str | None = None
     """`queued`, `running`, `parked`, or the outcome of the turn that was started last."""
+    forked_from: str | None = None
+    """The session that it is a copy of."""
 
 
 def list_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
@@ -66,11 +70,20 @@ def list_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
             last_at, last_seq = connection.execute(_LATEST, (session_id,)).fetchone()
             row = SessionRow(session_id, started_at=ts, last_at=last_at, last_seq=last_seq)
         rows[session_id] = _fold(row, turn_id, type_, json.loads(text))
-    titles = connection.execute(
-        f"SELECT session_id, data FROM events INDEXED BY titles WHERE {TITLES} ORDER BY session_id, seq"  # noqa: S608 - as above
+    namings = connection.execute(
+        "SELECT session_id, ts, type, data FROM events INDEXED BY namings "  # noqa: S608 - as above
+        f"WHERE {NAMINGS} ORDER BY session_id, seq"
     )
-    for session_id, text in titles:
-        if (title := json.loads(text).get("title")) and (row := rows.get(session_id)) is not None:
+    by_user: set[str] = set()
+    for session_id, ts, type_, text in namings:
+        if (row := rows.get(session_id)) is None:
+            continue
+        data = json.loads(text)
+        if type_ in {"session.forked", "session.imported"}:
+            source = data["fromSessionId"] if type_ == "session.forked" else None
+            rows[session_id] = replace(row, started_at=ts, forked_from=source)
+        elif (title := data.get("title")) and (type_ == "session.renamed" or session_id not in by_user):
+            by_user |= {session_id} if type_ == "session.renamed" else set()
             rows[session_id] = replace(row, title=title)
     return sorted(rows.values(), key=lambda row: (row.last_at, row.session_id), reverse=True)
 
@@ -147,6 +160,10 @@ class Reader:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._connection.close)
         self._thread.shutdown(wait=False)
 
+    async def forget(self) -> None:
+        """Keep nothing that was read before."""
+        await self._read(self._recent.clear)
+
     async def events(
         self, session_id: str, from_seq: int, limit: int | None
     ) -> tuple[list[LoggedEvent], int]:
@@ -163,6 +180,10 @@ class Reader:
     async def sessions(self) -> list[SessionRow]:
         """All sessions, the most recently used first."""
         return await self._read(lambda: list_sessions(self._connection))
+
+    async def search(self, words: Sequence[str], before: int | None) -> tuple[dict[str, Match], int]:
+        """Where sessions say something, in a stretch of the log; see `search.search`."""
+        return await self._read(lambda: search(self._connection, words, before))
 
     async def texts_size(self) -> int:
         """Bytes of the texts of files, as they are stored."""

@@ -19,8 +19,8 @@ LANDMARKS = (
 )
 """The events a listing of the sessions is made of. Only a query that says exactly this uses their index."""
 
-TITLES = "type = 'session.titled'"
-"""The events that name a session."""
+NAMINGS = "type IN ('session.titled', 'session.renamed', 'session.forked', 'session.imported')"
+"""The events that name a session, and say where it comes from."""
 
 TURN_BEGINS = "type IN ('turn.queued', 'turn.started')"
 """The events that bring a turn into being; their index answers whose turn it is."""
@@ -184,12 +184,14 @@ def _open_writer(path: Path) -> sqlite3.Connection | StoreProblem:
             connection.close()
             return unwritable(path, "its file system has no shared memory for a write-ahead log")
         connection.execute("PRAGMA synchronous = NORMAL")
+        # What is deleted, or moved within the file, leaves nothing behind that could be read.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             for statement in _DDL.split(";"):
                 connection.execute(statement)
-        # Logs of before have it not yet; older programs keep it up to date like any other.
-        connection.execute(f"CREATE INDEX IF NOT EXISTS titles ON events (session_id, seq) WHERE {TITLES}")
+        # Older logs do not have it yet; older programs keep it up to date like any other.
+        connection.execute(f"CREATE INDEX IF NOT EXISTS namings ON events (session_id, seq) WHERE {NAMINGS}")
         connection.execute("COMMIT")
         connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
     except BaseException:

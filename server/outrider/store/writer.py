@@ -7,24 +7,21 @@ import logging
 import queue
 import sqlite3
 import threading
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from outrider.ports.events import LoggedEvent
-from outrider.store.blobs import BlobWriter, give_up
-from outrider.store.problem import StoreProblem, problem_of, unwritable
+from outrider.store.blobs import BlobWriter
+from outrider.store.problem import StoreProblem, damaged, problem_of, unwritable
 from outrider.store.schema import SCHEMA_VERSION
 
 _log = logging.getLogger(__name__)
 
 _BATCH = 256
 """The most entries of one commit, so that what it publishes does not hold up the event loop for long."""
-
-_TEXTS_OF_A_TRIM = 50
-_PAGES_OF_A_TRIM = 256
-"""What is removed, and given back, in one piece, so that events that come meanwhile do not wait for long."""
 
 _IDLE_SECONDS = 0.2
 _COMMITS_BEFORE_CHECKPOINT = 64
@@ -50,11 +47,13 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
-class Trim:
-    """Asks to let go of some of a session's texts, or with no session to give free room back, and for a report."""
+class Errand:
+    """Asks for a piece of work on the writing connection, and for a report."""
 
-    session_id: str | None
+    do: Callable[[sqlite3.Connection], Any]
     ticket: Any
+    in_transaction: bool = True
+    """Whether it is done in a transaction; else it begins its own."""
 
 
 @dataclass(slots=True)
@@ -65,8 +64,8 @@ class Report:
     refused: dict[str, int] = field(default_factory=dict[str, int])
     """Sessions that somebody else wrote to, with the number of events given up."""
     tickets: list[Any] = field(default_factory=list[Any])
-    trimmed: tuple[Any, bool] | None = None
-    """The ticket of a trim, and whether there is more to do."""
+    done: tuple[Any, Any] | None = None
+    """The ticket of an errand, and what it gave; a `StoreProblem` says why it was not done."""
     problem: StoreProblem | None = None
 
 
@@ -85,7 +84,7 @@ class Writer:
         self._path = path
         self._identity = _identity(path)
         self._report = report
-        self._queue: queue.SimpleQueue[Entry | Flush | Trim | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Entry | Flush | Errand | None] = queue.SimpleQueue()
         self._pending: list[Entry] = []
         self._durable: bool = False
         """Whether the connection syncs at each commit."""
@@ -95,7 +94,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
-    def put(self, item: Entry | Flush | Trim) -> None:
+    def put(self, item: Entry | Flush | Errand) -> None:
         """Hand over something to do. Never blocks."""
         self._queue.put(item)
 
@@ -112,18 +111,18 @@ class Writer:
     def _run(self) -> None:
         open_ = True
         while open_:
-            entries, flushes, trim, open_ = self._next_batch()
+            entries, flushes, errand, open_ = self._next_batch()
             report = Report(tickets=[flush.ticket for flush in flushes])
             self._pending += entries
             durable = any(flush.durable for flush in flushes)
             if self._pending or durable:
                 self._write(report, durable)
-            if trim is not None:
-                report.trimmed = trim.ticket, self._trim(trim.session_id)
+            if errand is not None:
+                report.done = errand.ticket, self._run_errand(errand)
             self._report(report)
         self._connection.close()
 
-    def _next_batch(self) -> tuple[list[Entry], list[Flush], Trim | None, bool]:
+    def _next_batch(self) -> tuple[list[Entry], list[Flush], Errand | None, bool]:
         entries: list[Entry] = []
         flushes: list[Flush] = []
         item = self._first()
@@ -132,7 +131,7 @@ class Writer:
                 entries.append(item)
             elif isinstance(item, Flush):
                 flushes.append(item)
-            elif isinstance(item, Trim):
+            elif isinstance(item, Errand):
                 return entries, flushes, item, True
             else:
                 return entries, flushes, None, False
@@ -143,7 +142,7 @@ class Writer:
             except queue.Empty:
                 return entries, flushes, None, True
 
-    def _first(self) -> Entry | Flush | Trim | None:
+    def _first(self) -> Entry | Flush | Errand | None:
         if self._commits >= _COMMITS_BEFORE_CHECKPOINT:
             try:
                 return self._queue.get(timeout=_IDLE_SECONDS)
@@ -158,29 +157,28 @@ class Writer:
         except sqlite3.Error as error:
             _log.warning("Checkpoint of %s failed: %s", self._path, error)
 
-    def _trim(self, session_id: str | None) -> bool:
-        """Do one piece of it; gives whether there is more to do."""
+    def _run_errand(self, errand: Errand) -> Any:
         connection = self._connection
         try:
             self._check_file()
-            if session_id is None:
-                connection.execute(f"PRAGMA incremental_vacuum({_PAGES_OF_A_TRIM})").fetchall()
-                (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-                (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
-                return free > 0 and mode > 0
+            if not errand.in_transaction:
+                return errand.do(connection)
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                done = give_up(connection, session_id, _TEXTS_OF_A_TRIM)
+                done = errand.do(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            return done
         except (sqlite3.Error, OSError) as error:
-            _log.warning("Could not delete old texts of %s: %s", self._path, error)
-            return False
-        self._commits += 1
-        return done == _TEXTS_OF_A_TRIM
+            return problem_of(error, self._path)
+        except (ValueError, TypeError, KeyError, zlib.error) as error:
+            return damaged(self._path, error)
+        finally:
+            self._blobs.forget()  # what it removed is no base of another text any more
+            self._commits += 1
 
     def _write(self, report: Report, durable: bool) -> None:
         while True:

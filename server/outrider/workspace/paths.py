@@ -106,6 +106,10 @@ def path_of(uri: str) -> Path | None:
     return None if "\0" in name or not name else Path(name)
 
 
+_Root = tuple[str, str]
+"""The path of a workspace folder, and where that leads."""
+
+
 class Folders:
     """The workspace folders, in the client's order."""
 
@@ -118,7 +122,14 @@ class Folders:
 
     async def locate_all(self, paths: Sequence[str]) -> list[Located | PathProblem]:
         """What each of several paths names."""
-        return await asyncio.to_thread(lambda: [self.locate_now(path) for path in paths])
+        if not paths:
+            return []
+
+        def look() -> list[Located | PathProblem]:
+            roots = self._roots()
+            return [self._locate(path, roots) for path in paths]
+
+        return await asyncio.to_thread(look)
 
     def locate_now(self, path_text: str) -> Located | PathProblem:
         """What a path names.
@@ -128,6 +139,9 @@ class Folders:
                 without the name, where exactly one of them has it); an absolute path; a `file:` URI; or
                 `untitled:NAME`.
         """
+        return self._locate(path_text, self._roots())
+
+    def _locate(self, path_text: str, roots: Sequence[_Root]) -> Located | PathProblem:
         if problem := _unusable(path_text):
             return PathProblem(problem)
         if path_text.lower().startswith("untitled:"):
@@ -137,15 +151,17 @@ class Folders:
             path = path_of(path_text)
             if path is None or not path.is_absolute():
                 return PathProblem(f"{path_text} is not a file on this machine")
-            return self._located(path)
+            return self._located(path, roots)
         if path_text.startswith("/"):
-            return self._located(Path(path_text))
-        return self._relative(path_text)
+            return self._located(Path(path_text), roots)
+        return self._relative(path_text, roots)
+
+    def _roots(self) -> list[_Root]:
+        return [(str(folder.path), os.path.realpath(folder.path)) for folder in self.folders]
 
     async def real_paths(self) -> list[str]:
         """The real path of each folder. Looks at the disk, in a thread."""
-        paths = [folder.path for folder in self.folders]
-        return await asyncio.to_thread(lambda: [os.path.realpath(path) for path in paths])
+        return [real for _, real in await asyncio.to_thread(self._roots)]
 
     async def linked(self) -> list[str] | None:
         """The real path of each folder, if a link leads to any of them."""
@@ -176,7 +192,7 @@ class Folders:
 
         Does not look at the disk.
         """
-        return self._display(Path(path))
+        return self._display(str(Path(path)))
 
     def folder_of(self, display: str) -> Folder | None:
         """The workspace folder that a file belongs to, the innermost. Does not look at the disk.
@@ -193,57 +209,68 @@ class Folders:
         path = path_of(uri)
         if path is None:
             return unquote(uri)
-        return self._display(path) or str(path)
+        return self._display(str(path)) or str(path)
 
-    def _relative(self, text: str) -> Located | PathProblem:
+    def _relative(self, text: str, roots: Sequence[_Root]) -> Located | PathProblem:
         parts = [part for part in text.split("/") if part not in {"", "."}]
         if not self.folders and parts:
             return PathProblem(f"{text} is relative, and no folder is open: give an absolute path")
         if len(self.folders) == 1:
-            return self._located(self.folders[0].path.joinpath(*parts))
+            return self._located(self.folders[0].path.joinpath(*parts), roots)
         if not parts:
             return Located(".", "", None, None, inside=True, own=False)
         for folder in self.folders:
             if parts[0] == folder.name:
-                return self._located(folder.path.joinpath(*parts[1:]))
+                return self._located(folder.path.joinpath(*parts[1:]), roots)
         having = [folder for folder in self.folders if os.path.lexists(folder.path.joinpath(*parts))]
         if len(having) == 1:
-            return self._located(having[0].path.joinpath(*parts))
+            return self._located(having[0].path.joinpath(*parts), roots)
         rest = "/".join(parts)
         named = ", ".join(f"{folder.name}/{rest}" for folder in having or self.folders)
         count = "several" if having else "none"
         return PathProblem(f"{text}: {count} of the workspace folders have it; specify one: {named}")
 
-    def _located(self, path: Path) -> Located:
-        path = _as_on_disk(_without_parents(path))
-        resolved = Path(os.path.realpath(path))
-        roots = [(folder, Path(os.path.realpath(folder.path))) for folder in self.folders]
-        inside = any(resolved.is_relative_to(root) for _, root in roots)
+    def _located(self, path: Path, roots: Sequence[_Root]) -> Located:
+        # In text: every step names files, and comparing `Path` objects took most of the time.
+        text = str(_as_on_disk(_without_parents(path)))
+        real = os.path.realpath(text)
+        inside = any(is_within(real, root) for _, root in roots)
         own = any(
             _is_own(one, base)
             for folder, root in roots
-            for one, base in ((path, folder.path), (resolved, root), (path, root))
+            for one, base in ((text, folder), (real, root), (text, root))
         )
-        display = self._display(path)
+        display = self._display(text)
         if display is None and inside:
             # The client may name the folder by a link, and somebody else the file by its real path.
             for folder, root in roots:
-                if path.is_relative_to(root):
-                    path = folder.path / path.relative_to(root)
-                    display = self._display(path)
+                if is_within(text, root):
+                    text = os.path.join(folder, _below(text, root)) if text != root else folder  # noqa: PTH118
+                    display = self._display(text)
                     break
-        shown = display or bytes_spelled_out(str(path))
-        return Located(shown, path.as_uri(), path, resolved, inside, own)
+        path = Path(text)
+        resolved = path if real == text else Path(real)
+        return Located(display or bytes_spelled_out(text), path.as_uri(), path, resolved, inside, own)
 
-    def _display(self, path: Path) -> str | None:
-        holding = [folder for folder in self.folders if path.is_relative_to(folder.path)]
+    def _display(self, path: str) -> str | None:
+        holding = [folder for folder in self.folders if is_within(path, str(folder.path))]
         if not holding:
             return None
-        folder = max(holding, key=lambda one: len(one.path.parts))
-        below = bytes_spelled_out(path.relative_to(folder.path).as_posix())
+        folder = max(holding, key=lambda one: len(str(one.path)))
+        below = bytes_spelled_out(_below(path, str(folder.path))) or "."
         if len(self.folders) > 1:
             return folder.name if below == "." else f"{folder.name}/{below}"
         return f"./{below}" if _URI.match(below) else below
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether an absolute path is that of a folder, or of something below it. Does not look at the disk."""
+    return path == folder or path.startswith(folder if folder == "/" else f"{folder}/")
+
+
+def _below(path: str, folder: str) -> str:
+    """The rest of a path behind that of a folder which it is in; empty for the folder itself."""
+    return path[len(folder) :].lstrip("/")
 
 
 def _unusable(text: str) -> str | None:
@@ -303,11 +330,8 @@ def _name_on_disk(folder: Path, name: str) -> str | None:
         return None
 
 
-def _is_own(path: Path, root: Path) -> bool:
-    if not path.is_relative_to(root):
-        return False
-    below = path.relative_to(root).parts
-    return bool(below) and below[0].casefold() == OWN_FOLDER
+def _is_own(path: str, root: str) -> bool:
+    return is_within(path, root) and _below(path, root).partition("/")[0].casefold() == OWN_FOLDER
 
 
 def folders_down(folder: str, path: str) -> list[str]:

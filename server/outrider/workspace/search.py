@@ -143,6 +143,8 @@ _QUICK_SECONDS = 3.0
 _MEMORY = 2 * 1024**3
 """Bytes that a search may take; ripgrep reads files that say what to ignore to their end, and a device has none."""
 _OUTPUT_LIMIT = 8 * 1024 * 1024
+_LISTED_LIMIT = 4 * _OUTPUT_LIMIT
+"""Bytes of the names of all files."""
 _COMMON = (
     "--no-config",
     "--no-messages",
@@ -491,7 +493,7 @@ class Search:
         odd: dict[str, None] = {}
         truncated = False
         for folder in self._folders.folders:
-            found = await self._run(["--files", "--null"], self._place(folder, "."))
+            found = await self._run(["--files", "--null"], self._place(folder, "."), limit=_LISTED_LIMIT)
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated or found.timed_out
@@ -507,6 +509,7 @@ class Search:
         place: _Place,
         stdin: bytes | None = None,
         seconds: float = _SECONDS,
+        limit: int = _OUTPUT_LIMIT,
     ) -> Collected | SearchProblem:
         if self._rg is None:
             return SearchProblem(
@@ -520,7 +523,7 @@ class Search:
             clock=self._clock,
             stdin=stdin,
             seconds=seconds,
-            limit=_OUTPUT_LIMIT,
+            limit=limit,
             memory=_MEMORY,
         )
         if isinstance(done, SpawnProblem):
@@ -667,13 +670,16 @@ def _matcher(glob: str) -> Callable[[str], bool] | SearchProblem:
 
 
 def _without_braces(glob: str) -> Iterator[str]:
-    found = re.search(r"\{([^{}]*)\}", glob)
-    if found is None:
-        # A leading mark would make it a comment or a negation.
-        yield f"\\{glob}" if glob.startswith(("#", "!")) else glob
-        return
-    for choice in found[1].split(","):
-        yield from _without_braces(glob[: found.start()] + choice + glob[found.end() :])
+    waiting = [glob]
+    while waiting:
+        one = waiting.pop()
+        found = re.search(r"\{([^{}]*)\}", one)
+        if found is None:
+            # A leading mark would make it a comment or a negation.
+            yield f"\\{one}" if one.startswith(("#", "!")) else one
+            continue
+        choices = reversed(found[1].split(","))
+        waiting += [one[: found.start()] + choice + one[found.end() :] for choice in choices]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """The workspace: its folders, and the ways in which files are looked at and changed there.
 
-A session itself reads, watches and changes files only through `texts`, `watch` and `changes`. Its tools look at the
-workspace in more ways, so that for a replay a log can stand in for these three.
+A session itself reads, watches and changes files only through `texts`, `watch`, `changes` and `cut_off`. Its tools look
+at the workspace in more ways, so that for a replay a log can stand in for these four.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from outrider.ports.clock import Clock
@@ -16,6 +18,7 @@ from outrider.workspace.documents.overlay import OnDisk, Overlay, ReadProblem
 from outrider.workspace.documents.unsaved_elsewhere import HeldFiles
 from outrider.workspace.edits.apply import Editing
 from outrider.workspace.edits.change import Change, NotWritten, Written
+from outrider.workspace.edits.cut_off import CutOff, Outcomes
 from outrider.workspace.paths import Folders, Located
 from outrider.workspace.search import Search
 from outrider.workspace.syntax.syntax import Syntax
@@ -32,12 +35,8 @@ class Texts(Protocol):
         """The text of a file: of its open document, else of the disk."""
         ...
 
-    async def on_disk(self, located: Located) -> OnDisk | None:
-        """A file as it is on disk; None where there is none that can be read as text."""
-        ...
-
     async def on_disk_all(self, files: Sequence[Located]) -> list[OnDisk | None]:
-        """Several files as they are on disk."""
+        """Several files as they are on disk; None where there is none that can be read as text."""
         ...
 
     async def document_of(self, located: Located) -> Document | None:
@@ -54,6 +53,14 @@ class Changes(Protocol):
 
     async def remove_folders(self, folders: Sequence[Located]) -> None:
         """Remove those of the folders that are empty."""
+        ...
+
+
+class CutOffs(Protocol):
+    """Finds out what became of changes that were cut off; see `Outcomes`."""
+
+    async def became(self, change: CutOff) -> Written | NotWritten:
+        """What became of a change that a process began which has ended since."""
         ...
 
 
@@ -98,6 +105,36 @@ class View:
     """Why nothing of a file of these names may be seen without an explicit yes; None where it may."""
 
 
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a workspace needs of the machine that it lies on."""
+
+    supervisor: Supervisor
+    """Runs searches."""
+    clock: Clock
+    """Times what waits for the editor or a process."""
+    ripgrep: str | None
+    """What `find_ripgrep` found."""
+    copies_in: Path
+    """Where copies of files are kept, once they are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """What is said of the files of a workspace by their names."""
+
+    obeyed: ObeyedFiles
+    """The files that programs obey."""
+    hidden_files: HiddenFiles
+    """The files that a read-only sandbox hides."""
+    why_hidden: Callable[[Sequence[str]], str | None]
+    """Why a file is protected from being seen, by all its names."""
+    is_shut: Callable[[str], bool]
+    """Whether it is, by its path alone."""
+    leaves_out: Callable[[str], bool]
+    """Which paths are not looked at at all; those of folders end with a slash."""
+
+
 class Workspace(View):
     """A workspace as it is looked at and changed."""
 
@@ -105,23 +142,18 @@ class Workspace(View):
     """How files are changed."""
     syntax: Syntax
     changes: Changes
+    cut_off: CutOffs
 
     def __init__(
         self,
         folders: Folders,
         documents: DocumentStore,
         editor: Editor,
-        supervisor: Supervisor,
-        clock: Clock,
+        machine: Machine,
+        judges: Judges,
         *,
-        ripgrep: str | None,
         held: HeldFiles,
         syntax: Syntax,
-        obeyed: ObeyedFiles,
-        hidden_files: HiddenFiles,
-        why_hidden: Callable[[Sequence[str]], str | None],
-        is_shut: Callable[[str], bool],
-        leaves_out: Callable[[str], bool],
     ) -> None:
         """Look at some folders.
 
@@ -129,42 +161,42 @@ class Workspace(View):
             folders: The workspace folders.
             documents: The open documents.
             editor: Where changes of open documents are made.
-            supervisor: Where searches run.
-            clock: Times what waits for the editor or a process.
-            ripgrep: What `find_ripgrep` found.
+            machine: What the machine gives.
+            judges: What is said of files by their names.
             held: What other processes hold open unsaved.
             syntax: Finds the syntax errors that edits bring.
-            obeyed: The files that programs obey.
-            hidden_files: The files that a read-only sandbox hides.
-            why_hidden: Why a file is shut, by all its names.
-            is_shut: Whether a file is shut, by its path alone.
-            leaves_out: Which paths are not looked at at all; those of folders end with a slash.
         """
-        self.documents, self.obeyed, self.hidden_files, self.why_hidden = (
-            documents,
-            obeyed,
-            hidden_files,
-            why_hidden,
-        )
-        self.syntax = syntax
-        self._editor, self._supervisor, self._clock = editor, supervisor, clock
-        self._ripgrep, self._held, self._is_shut, self._leaves_out = ripgrep, held, is_shut, leaves_out
+        self.documents, self.syntax = documents, syntax
+        self.obeyed, self.hidden_files = judges.obeyed, judges.hidden_files
+        self.why_hidden = judges.why_hidden
+        self._editor, self._machine, self._judges, self._held = editor, machine, judges, held
         self.set_folders(folders)
 
     def set_folders(self, folders: Folders) -> None:
         """Look at other folders from now on."""
-        documents, clock = self.documents, self._clock
+        documents, machine, judges = self.documents, self._machine, self._judges
         self.folders = folders
-        self.overlay = Overlay(folders, documents)
+        asked = self._editor.catch_up if self._editor.traits.tells_when_asked else None
+        self.overlay = Overlay(folders, documents, asked)
         self.search = Search(
             folders,
             documents,
             self.overlay,
-            self._supervisor,
-            clock,
-            self._ripgrep,
+            machine.supervisor,
+            machine.clock,
+            machine.ripgrep,
             lambda names: self.why_hidden(names) is not None,
         )
-        self.census = Census(self.search, clock, self._is_shut, self._leaves_out)
-        self.texts, self.watch = self.overlay, Sightings(folders, self.overlay, documents, clock)
-        self.changes = self.editing = Editing(self.overlay, documents, self._editor, clock, self._held)
+        self.census = Census(
+            self.search,
+            machine.clock,
+            judges.is_shut,
+            judges.leaves_out,
+            judges.hidden_files.rules,
+            machine.copies_in,
+        )
+        self.texts, self.watch = self.overlay, Sightings(folders, self.overlay, documents, machine.clock)
+        self.cut_off = Outcomes(folders, self.overlay, documents)
+        self.changes = self.editing = Editing(
+            self.overlay, documents, self._editor, machine.clock, self._held
+        )

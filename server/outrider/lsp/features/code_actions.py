@@ -12,11 +12,11 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from outrider.agent.changes.undo import UndoneTurn, older_turn
-from outrider.agent.interaction import review_document
+from outrider.agent.interaction import plan_document, review_document
 from outrider.agent.interaction.inbox import yes_and_no
 from outrider.agent.interaction.review_document import Unclear, UnderReview
 from outrider.agent.interaction.shown_documents import FOLDER, Paper, note_below, paper_of, written_below
-from outrider.agent.session.session import Session
+from outrider.agent.session.session import Refused, Session
 from outrider.app import App
 from outrider.lsp.features.task_actions import (
     SHORT_PROMPT,
@@ -41,6 +41,7 @@ from outrider_protocol import (
     CANCEL,
     KEEP,
     OPEN,
+    PLAN,
     PUT_BACK,
     REDO,
     REJECT,
@@ -50,6 +51,7 @@ from outrider_protocol import (
     RUN,
     RUN_OUTSIDE,
     UNDO,
+    allow_all,
 )  # fmt: skip
 from outrider_protocol.events import ReviewedHunk
 
@@ -60,6 +62,7 @@ _INSTRUCTION = re.compile(
 of it can match in two ways, as lines may be long."""
 _COMMENT_ENDS = ("*/", "-->", "*)", "-}")
 _MOST_DIAGNOSTICS = 5
+_MOST_COMMANDS = 8
 _LONGEST_PROBLEM = 120
 _DECISIONS = {
     ALLOW_ONCE: "allow_once",
@@ -139,12 +142,29 @@ def _paper_at(app: App, cursor: Cursor) -> tuple[Paper, str] | None:
 
 
 async def _for_paper(app: App, paper: Paper, content: str) -> list[dict[str, Any]]:
+    if paper.kind == "changes":
+        return await _for_changes(app, paper.item_id or "", content)
     if paper.kind == "review":
         return await _for_review(app, paper.item_id or "", content)
+    if paper.kind == "plan":
+        return _for_plan(app, paper.item_id or "", content)
     if not (text := written_below(content)):
         return []
     argument = {"id": paper.item_id, "answer": text}
     return [action(f"answer “{short(text)}”", "refactor.rewrite", ANSWER, argument)]
+
+
+def _for_plan(app: App, path: str, text: str) -> list[dict[str, Any]]:
+    """The start of a plan, or why it cannot be started yet."""
+    plan = plan_document.read(text)
+    argument = {"uri": Path(path).as_uri()}
+    if not isinstance(plan, plan_document.PlanProblem):
+        steps = f"{len(plan.steps)} step{'s' * (len(plan.steps) > 1)}"
+        return [action(f"start this plan ({steps})", "refactor.rewrite", PLAN, argument)]
+    if app.services.runtime.editor.traits.can_disable_actions:
+        return [_disabled(plan_document.START, "refactor.rewrite", plan.message)]
+    why = short(plan.message, _LONGEST_PROBLEM)
+    return [action(f"start this plan: not yet, {why}", "refactor.rewrite", PLAN, argument)]
 
 
 async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]:
@@ -157,7 +177,8 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
         note = note_below(text)
         return list(with_note(item, note)) if item is not None and item.kind == "approval" and note else []
     decided = review_document.read(text, edit)
-    no: dict[str, Any] = {"id": item_id, "decision": "reject"}
+    of_all = {"together": True} if edit.together else {}
+    no: dict[str, Any] = {"id": item_id, "decision": "reject", **of_all}
     if isinstance(decided, Unclear):
         if app.services.runtime.editor.traits.can_disable_actions:
             not_yet = _disabled(review_document.APPLY, "refactor.rewrite", decided.message)
@@ -169,7 +190,7 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
                 {"what": "review", "id": item_id},
             )
         return [not_yet, action("reject all", "refactor.rewrite", ANSWER, no)]
-    yes: dict[str, Any] = {"id": item_id, "decision": "allow_once"}
+    yes: dict[str, Any] = {"id": item_id, "decision": "allow_once", **of_all}
     if decided:
         yes["review"] = [one.to_wire() for one in decided]
     if reasons := [one for one in decided if one.reason]:
@@ -178,6 +199,27 @@ async def _for_review(app: App, item_id: str, text: str) -> list[dict[str, Any]]
         action(f"apply the review ({_counted(edit, decided)})", "refactor.rewrite", ANSWER, yes),
         action("reject all", "refactor.rewrite", ANSWER, no),
     ]
+
+
+async def _for_changes(app: App, turn_id: str, text: str) -> list[dict[str, Any]]:
+    """The undo of what is left out of the changes of a turn."""
+    try:
+        found = await app.sessions.made_by(turn_id)
+    except StoreReadError:
+        return []
+    if isinstance(found, Refused):
+        return []
+    session_id, made = found
+    left_out = review_document.read(text, made)
+    if isinstance(left_out, Unclear):
+        again, why = {"what": "changes", "id": turn_id}, short(left_out.message, _LONGEST_PROBLEM)
+        return [action(f"show the changes anew: {why}", "refactor.rewrite", OPEN, again)]
+    if not left_out:
+        return []
+    hunks = sum(len(change.hunks) for change in made.changes)
+    what = {"sessionId": session_id, "ids": [one.id for one in reversed(left_out)]}
+    count = f"{len(left_out)} of {hunks}"
+    return [action(f"undo what is left out ({count})", "refactor.rewrite", UNDO, waited_for(app, what))]
 
 
 def _counted(edit: UnderReview, decided: Sequence[ReviewedHunk]) -> str:
@@ -190,6 +232,21 @@ def _counted(edit: UnderReview, decided: Sequence[ReviewedHunk]) -> str:
 
 def _disabled(title: str, kind: str, reason: str) -> dict[str, Any]:
     return {"title": f"{ACTION_PREFIX}{title}", "kind": kind, "disabled": {"reason": reason}}
+
+
+def _for_commands(app: App, cursor: Cursor, text: str) -> Iterator[dict[str, Any]]:
+    """The custom commands, for a selection; what was listed last, as nothing is read here."""
+    encoding = app.services.workspace.documents.encoding
+    if offset_of(text, cursor.start, encoding) >= offset_of(text, cursor.end, encoding):
+        return
+    app.services.brought.commands.look_soon()
+    for command in app.services.brought.commands.known[:_MOST_COMMANDS]:
+        argument = {
+            "prompt": f"/{command.name}",
+            "context": {"selection": {"uri": cursor.uri, "range": cursor.range}},
+        }
+        about = f": {short(command.description)}" if command.description else ""
+        yield action(f"/{command.name}{about}", "refactor.rewrite", RUN, argument)
 
 
 def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -221,6 +278,7 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
                 {"prompt": prompt, "context": context},
                 diagnostics=[item],
             )
+    yield from _for_commands(app, cursor, document.text)
     encoding = app.services.workspace.documents.encoding
     if offset_of(document.text, cursor.start, encoding) < offset_of(document.text, cursor.end, encoding):
         argument = {
@@ -289,6 +347,8 @@ def _for_sessions(app: App, here: set[tuple[str, bool]], in_sight: str | None) -
         parts = session.record.state.journal.to_undo("turn", None)
         if (session.id, False) in here or parts:
             yield _undo_turn(app, session.id, older_turn(session.record.state, parts))
+            if parts and (turn_id := parts[0].record.turn_id) is not None:
+                yield action("show what changed", ACTION_KIND, OPEN, {"what": "changes", "id": turn_id})
             break
     for session in reversed(running):
         if (session.id, True) in here or session.record.state.journal.to_redo():
@@ -335,6 +395,16 @@ def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
     if not (waiting := [item for item in app.sessions.waiting if item.id != reviewed]):
         return
     item, what = waiting[0], subject(waiting[0])
+    together = [one for one in waiting if item.group and one.group == item.group]
+    if len(together) > 1:
+        of_all, what = {"id": item.id, "together": True}, f"{what} and {len(together) - 1} more"
+        yield action(
+            f"{allow_all(len(together))} — {what}", ACTION_KIND, ANSWER, {**of_all, "decision": "allow_once"}
+        )
+        if app.services.runtime.editor.traits.can_show_documents:
+            yield action(f"{REVIEW} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})
+        yield action(f"{REJECT} — {what}", ACTION_KIND, ANSWER, {**of_all, "decision": "reject"})
+        return
     if item.kind == "approval":
         titles = [title for title in item.options if title in _DECISIONS]
         if app.services.runtime.editor.traits.can_show_documents:

@@ -3,21 +3,23 @@
 import asyncio
 import math
 import re
-from collections.abc import Coroutine, Generator, Mapping, Sequence
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any
 
 from outrider.agent.interaction.inbox import shortened
-from outrider.agent.session.session import Session
+from outrider.agent.interaction.plan_document import START
+from outrider.agent.interaction.quoting import short
+from outrider.agent.service.notices import Notices, call_in_words, retry_in_words
+from outrider.agent.session.session import Refused, Session
 from outrider.agent.session.sessions import Sessions
 from outrider.agent.state.turn_state import UNKNOWN
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.features.progress import ProgressFactory, Stretch, Token
-from outrider.models.text_tools.formats import handed_on
 from outrider.ports.events import LoggedEvent
-from outrider.ports.model import ToolSpec
 from outrider.ports.patterns import SPACE, Match, linear
+from outrider.store.problem import StoreReadError
 from outrider_protocol import logged
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
@@ -59,21 +61,11 @@ def _inner(found: Match) -> str:
 
 
 TITLE = "Outrider"
-EVIDENCE = {
-    "unverified": " (unverified: nothing was run after the last change)",
-    "check_failed": " (the last command after the last change failed)",
-}
-"""What a message adds about the way a completed turn was checked."""
 MESSAGE_LENGTH = 400
 """Characters of a summary that are put in a message; the whole goes to the log of the client, and into the task document."""
 LOOKED_AT = 4_000
 """Characters of a summary in which those of the message are."""
-MESSAGE_OF_PROVIDER = 80
-"""Characters of what a provider said that are put in the progress."""
 WHERE_ALL_IS = " (all of it is in the task document: take the code action “write a task…”)"
-
-LONGEST_READ = 4_000
-"""Characters of an answer that is looked through for calls: one that is a call is not long."""
 
 
 @dataclass(slots=True)
@@ -86,12 +78,8 @@ class _Running:
     estimated: bool = False
     """Whether some of them were counted by nobody."""
     cost: float | None = None
-    limit: float | None = None
-    """What it may cost."""
-    model: str = ""
-    """The one that was asked last."""
-    offered: tuple[ToolSpec, ...] = ()
-    """The tools that it was offered."""
+    changed: set[str] = field(default_factory=set[str])
+    """The files that it changed."""
 
 
 class Reporter:
@@ -102,19 +90,19 @@ class Reporter:
         self._editor = editor
         self._progress = progress
         self._sessions = sessions
+        self._notices = Notices(sessions, lambda _, level, text: editor.say(level, text))
         self._turns: dict[str, _Running] = {}
         self._prompts: dict[str, str] = {}
-        self._limits: dict[str, float | None] = {}
-        """What each turn that runs or waits may cost."""
-        self._unpriced: set[str] = set()
-        """Models of whose cost it was said that it is not known."""
-        self._unread: set[str] = set()
-        """Models of which it was said that their calls were not read."""
+        self._in_auto: set[str] = set()
+        """Turns that run in permission mode `auto`, which asks nothing before what can be undone: what they changed is reviewed at their end."""
+        self._plans: dict[str, str] = {}
+        """The plan documents that turns wrote."""
         self._tasks: set[asyncio.Task[Any]] = set()
         sessions.on_unwritten_end = lambda turn_id: self._end(turn_id, "failed")
 
     def on_event(self, event: LoggedEvent) -> None:
         """Show one event."""
+        self._notices.on_event(event)
         turn_id = event.turn_id
         match event.type:
             case "turn.queued" if turn_id:
@@ -122,17 +110,19 @@ class Reporter:
             case "turn.started" if turn_id:
                 settings = event.data.get("settings")
                 self._prompts[turn_id] = event.data["prompt"]
-                self._limits[turn_id] = _cost_limit(settings and settings["limits"], event.data.get("limits"))
+                if settings and settings["permissionMode"] == "auto":
+                    self._in_auto.add(turn_id)
                 self._begin(turn_id)
             case "session.restored" if turn := event.data.get("turnId"):
                 session = self._sessions.get(event.session_id)
                 if isinstance(session, Session):
                     self._prompts[turn] = session.turns[turn].prompt
-                    self._limits[turn] = _cost_limit(event.data.get("limits"), session.turns[turn].limits)
+                    if event.data["permissionMode"] == "auto":
+                        self._in_auto.add(turn)
                     self._begin(turn)
             case "turn.parked" if turn_id:
                 item = event.data["open"][0]
-                title = _short(item.get("summary") or item["title"], MESSAGE_LENGTH)
+                title = short(item.get("summary") or item["title"], MESSAGE_LENGTH)
                 self._end(turn_id, f"needs you: {title}")
                 why = " The editor gave no result;" if item["kind"] == "tool" else ""
                 answer = "code actions answer it." if why else "Code actions answer it."
@@ -148,31 +138,25 @@ class Reporter:
                 running.estimated = running.estimated or bool(usage.get("estimated"))
                 if (cost := usage.get("cost")) is not None:
                     running.cost = (running.cost or 0) + cost
-                elif running.limit is not None:
-                    self._warn_of_cost(running.model, running.limit)
-                if not event.data["toolCalls"]:
-                    self._look_for_calls(running, event.data["text"])
                 self._report(turn_id, "")
-            case "model.requested" if turn_id and (running := self._turns.get(turn_id)):
-                running.model = event.data["model"]
-                running.offered = tuple(ToolSpec(name, "", {}) for name in event.data["tools"])
-            case "model.fellBack" if turn_id and (running := self._turns.get(turn_id)):
-                running.model = event.data["to"]
             case "model.retried" if turn_id and turn_id in self._turns and event.data.get("wait"):
                 self._spawn(self._count_down(event.session_id, turn_id, event.data))
-            case "model.limited":
-                self._editor.say("warning", f"Outrider: {event.data['message']}.")
             case "tool.requested" if turn_id:
-                self._report(turn_id, _of_call(event.data))
-            case "sandbox.absent":
-                self._editor.say(
-                    "warning",
-                    f"Outrider runs the commands of this session without a sandbox. {event.data['reason']}",
-                )
+                self._report(turn_id, call_in_words(event.data))
+            case "edit.applied" | "edit.merged" | "workspace.changed" if turn_id and (
+                running := self._turns.get(turn_id)
+            ):
+                running.changed.add(event.data["path"])
+            case "plan.written" if turn_id:
+                self._plans[turn_id] = event.data["path"]
             case "turn.finished" if turn_id:
+                running = self._turns.get(turn_id)
                 self._finish(turn_id, event.data)
-            case "error":
-                self._editor.say("error", f"Outrider: {event.data['message']}")
+                if running is not None and running.changed and turn_id in self._in_auto:
+                    self._spawn(self._show_changes(turn_id, len(running.changed)))
+                self._in_auto.discard(turn_id)
+                if (plan := self._plans.pop(turn_id, None)) is not None:
+                    self._spawn(self._show_plan(plan))
             case _:
                 pass
 
@@ -180,8 +164,8 @@ class Reporter:
         if turn_id in self._turns:
             return
         prompt = self._prompts.get(turn_id, "")
-        stretch = self._progress.begin(TITLE, _short(prompt, 60), lambda: self._cancel(turn_id))
-        self._turns[turn_id] = _Running(prompt, [stretch], limit=self._limits.get(turn_id))
+        stretch = self._progress.begin(TITLE, short(prompt, 60), lambda: self._cancel(turn_id))
+        self._turns[turn_id] = _Running(prompt, [stretch])
 
     @contextmanager
     def also(self, token: Token, turn_id: str) -> Generator[None, None, None]:
@@ -190,9 +174,7 @@ class Reporter:
         if running is None:
             yield
             return
-        stretch = self._progress.adopt(
-            token, TITLE, _short(running.prompt, 60), lambda: self._cancel(turn_id)
-        )
+        stretch = self._progress.adopt(token, TITLE, short(running.prompt, 60), lambda: self._cancel(turn_id))
         running.stretches.append(stretch)
         try:
             yield
@@ -219,44 +201,38 @@ class Reporter:
 
     async def _count_down(self, session_id: str, turn_id: str, data: logged.ModelRetried) -> None:
         """Show how long it takes until a model is asked again, second by second, until it is."""
-        most = f" of {attempts}" if (attempts := data.get("attempts")) else ""
-        said = f": {_short(message, MESSAGE_OF_PROVIDER)}" if (message := data.get("message")) else ""
         left = data.get("wait")
         while left is not None and (running := self._turns.get(turn_id)):
-            seconds = math.ceil(left)
-            self._report(turn_id, f"attempt {data['attempt']}{most} in {seconds} s ({data['reason']}{said})")
+            self._report(turn_id, retry_in_words(data, math.ceil(left)))
             await self._progress.pause(running.stretches[0], min(left, 1.0))
             session = self._sessions.get(session_id)
             left = session.retry_in if isinstance(session, Session) else None
         self._report(turn_id, "")
 
-    def _warn_of_cost(self, model: str, limit: float) -> None:
-        """Say once of a model that a limit does not count what it costs."""
-        if model not in self._unpriced:
-            self._unpriced.add(model)
-            self._editor.say(
-                "warning",
-                f"Outrider: the price of {model} is unknown, so `limits.cost` ({limit:g}) ignores it. "
-                f'Set `models."{model}".price`, or a limit of tokens.',
-            )
-
-    def _look_for_calls(self, running: _Running, text: str) -> None:
-        if running.model in self._unread or len(text) > LONGEST_READ:
+    async def _show_changes(self, turn_id: str, files: int) -> None:
+        """Show what a turn changed without a question, hunk by hunk, to leave some of it out."""
+        try:
+            path = await self._sessions.changes_paper(turn_id)
+        except StoreReadError as error:
+            path = error.problem.message
+        if isinstance(path, Refused):
+            return  # it is undone already
+        if isinstance(path, str):
+            self._editor.say("warning", f"Outrider: the changes cannot be shown: {path}")
             return
-        if any(tool.name in text for tool in running.offered):
-            self._spawn(self._warn_of_calls(running.model, running.offered, text))
+        await self._editor.show(path.as_uri())
+        self._editor.say(
+            "info",
+            f"Outrider changed {files} file{'s' * (files > 1)}. In {path.parent.name}/{path.name} each change can be kept or undone.",
+        )
 
-    async def _warn_of_calls(self, model: str, offered: Sequence[ToolSpec], text: str) -> None:
-        """Say once of a model that it writes calls in another way than they are read."""
-        # All formats may be tried, which takes tens of milliseconds.
-        form = await asyncio.to_thread(handed_on, text, offered)
-        if form and model not in self._unread:
-            self._unread.add(model)
-            self._editor.say(
-                "warning",
-                f"Outrider: {model} wrote a tool call in the format {form}, which was not run. "
-                f'Set `models."{model}".toolFormat = "{form}"` to have such calls run.',
-            )
+    async def _show_plan(self, path: str) -> None:
+        """Show the document of a plan, and say how it is started."""
+        await self._editor.show(self._sessions.uri_of(path))
+        self._editor.say(
+            "info",
+            f"Outrider wrote the plan {path}. Change what you like there, then take its code action “Outrider: {START}”.",
+        )
 
     def _end(self, turn_id: str, message: str) -> None:
         if running := self._turns.pop(turn_id, None):
@@ -265,15 +241,14 @@ class Reporter:
 
     def _finish(self, turn_id: str, data: logged.TurnFinished) -> None:
         self._end(turn_id, data["outcome"])
-        self._limits.pop(turn_id, None)
-        prompt = _short(self._prompts.pop(turn_id, ""), 60)
+        prompt = short(self._prompts.pop(turn_id, ""), 60)
         summary = data["summary"] or data["reason"]
         words = " ".join(unmarked(summary[:LOOKED_AT]).split())
-        said = f"Outrider, {data['outcome'].replace('_', ' ')}: {_short(words, MESSAGE_LENGTH)}"
+        said = f"Outrider, {data['outcome'].replace('_', ' ')}: {short(words, MESSAGE_LENGTH)}"
         if len(words) > MESSAGE_LENGTH or len(summary) > LOOKED_AT:
             said += WHERE_ALL_IS
-        if data["outcome"] == "completed":
-            said += EVIDENCE.get(data["reason"], "")
+        if data["outcome"] == "completed" and (line := data.get("done", {}).get("line")):
+            said += f" ({line})"
         self._editor.say("log", f"“{prompt}” {data['outcome']} ({data['reason']}):\n{summary}")
         match data["outcome"]:
             case "completed":
@@ -282,23 +257,3 @@ class Reporter:
                 self._editor.say("error", said)
             case _:
                 self._editor.say("warning", said)
-
-
-def _cost_limit(settings: logged.Limits | None, task: Mapping[str, Any] | None) -> float | None:
-    """What a turn may cost, by the settings of its time unless the task says something else."""
-    if task and "cost" in task:
-        return task["cost"]
-    return settings.get("cost") if settings else None
-
-
-def _of_call(data: logged.ToolRequested) -> str:
-    given = cast("dict[str, Any]", data["input"]) if isinstance(data["input"], dict) else {}
-    for key in ("path", "command", "pattern", "from", "question"):
-        if isinstance(value := given.get(key), str):
-            return f"{data['name']} {_short(value, 50)}"
-    return data["name"]
-
-
-def _short(text: str, length: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -151,23 +151,24 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
     session = next((one for one in app.sessions.running if told and one.id == told.session_id), None)
     same = {"sessionId": told.session_id} if told is not None else {}
     sent = {"prompt": written, **same, **draft}
-    is_running = session is not None and session.record.state.current is not None
-    is_left = (
-        told is not None and told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id)
-    )
-    if session is not None and is_running:
-        argument = {"sessionId": session.id, "text": written, **draft}
+    is_elsewhere = told is not None and app.sessions.is_elsewhere(told.session_id)
+    is_running = is_elsewhere or (session is not None and session.record.state.current is not None)
+    is_left = told is not None and told.unfinished is not None
+    if told is not None and is_running:
+        argument = {"sessionId": told.session_id, "text": written, **draft}
         yield action(f"Send “{what}” to the running task", "refactor.rewrite", STEER, argument)
     if is_running or is_left:
         yield action(f"Send “{what}” after the running task", "refactor.rewrite", RUN, sent)
     else:
         yield action(f"Send “{what}”", "refactor.rewrite", RUN, sent)
-    if is_running:
+    if is_running and not is_elsewhere:
         return
     if told is not None:
         yield action(
             f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written, **draft}
         )
+    if is_elsewhere:
+        return
     yield action(f"plan “{what}”", "refactor.rewrite", RUN, {**sent, "mode": "plan"})
     yield action(f"explore “{what}”", "refactor.rewrite", RUN, {**sent, "mode": "explore"})
 
@@ -181,7 +182,10 @@ def _going_on(app: App, told: Conversation | None) -> Iterator[dict[str, Any]]:
             what = short(task.prompt, SHORT_PROMPT)
             yield action(f"cancel “{what}”", ACTION_KIND, CANCEL, cancelled(task.turn_id))
         return
-    if told.unfinished is not None and not app.sessions.is_elsewhere(told.session_id):
+    if app.sessions.is_elsewhere(told.session_id):
+        if told.session_id not in {state.session_id for state in app.sessions.joined.states}:
+            yield action("join the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
+    elif told.unfinished is not None:
         yield action("resume the task", ACTION_KIND, RESUME, {"sessionId": told.session_id})
         yield action("cancel the task", ACTION_KIND, CANCEL, cancelled(told.unfinished.turn_id))
     left = next((one for one in app.sessions.resting if one.session_id == told.session_id), None)

@@ -3,10 +3,11 @@
 from outrider.processes.sandbox.confinement import Confinement, Hidden, Place, confinement_of
 from outrider.processes.sandbox.facts import Facts, section
 from outrider.processes.sandbox.sandbox import Confined, Sandbox, SandboxWish, unconfined
-from outrider.processes.sandbox.shared import Shared
+from outrider.processes.sandbox.shared import TOO_MANY, Shared
 from outrider.processes.sandbox.signs import sign_of_sandbox, sign_of_writing
 
 __all__ = [
+    "TOO_MANY",
     "Confined",
     "Confinement",
     "Facts",

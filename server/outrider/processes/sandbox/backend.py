@@ -1,6 +1,6 @@
 """What a way to confine commands has to offer: each system has its own, and `sandbox.py` takes the first that works."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,8 @@ class Confining:
     argv: tuple[str, ...]
     launch: Launch | None = None
     """What is done before it is executed."""
+    is_full: Callable[[], Awaitable[bool]] | None = None
+    """Says whether it has written more temporary files than it may; None: they are its own, or nobody limits them."""
 
 
 class Backend(Protocol):

@@ -5,6 +5,7 @@ changed lies in that folder again.
 """
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -303,7 +304,7 @@ def _held(repositories: Iterable[str], writable: Sequence[Path]) -> set[str]:
     tops = {str(folder.resolve()) for folder in writable}
     found: set[str] = set()
     for repository in repositories:
-        way = [repository, *map(str, Path(repository).parents)]
+        way = [repository, *_above(repository)]
         if (top := next((place for place, path in enumerate(way) if path in tops), None)) is not None:
             found.update(way[:top])
     return found
@@ -313,7 +314,7 @@ def _needed(found: Mapping[str, Kind], held: AbstractSet[str]) -> Iterator[Place
     """What differs from what holds around it, and what must be held, outer ones first: each one costs time at every command."""
     around: dict[str, Kind] = {}
     for path in sorted(found, key=lambda path: (path.count("/"), path)):
-        outer = next((around[str(above)] for above in Path(path).parents if str(above) in around), "readable")
+        outer = next((around[above] for above in _above(path) if above in around), "readable")
         kind = found[path]
         covered: tuple[Kind, ...] = ("readable", "writable", "protected") if kind == "readable" else (kind,)
         needless = outer in covered or (kind == "protected" and outer == "readable")
@@ -323,16 +324,26 @@ def _needed(found: Mapping[str, Kind], held: AbstractSet[str]) -> Iterator[Place
         yield Place(path, kind)
 
 
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the innermost first."""
+    while (end := path.rfind("/")) > 0:
+        path = path[:end]
+        yield path
+    yield "/"
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
 def _put(found: dict[str, Kind], paths: Iterable[str], kind: Kind, *, only_folders: bool = False) -> None:
-    for text in paths:
-        path = Path(text)
+    for path in paths:
         try:
-            real = path.resolve()
-            is_there = real.is_dir() if only_folders else real.exists()
-        except (OSError, RuntimeError):
+            mode = os.stat(path).st_mode  # noqa: PTH116 - most of a hundred places are not there: this is quick about it
+        except (OSError, ValueError):
             continue
-        if is_there:
-            found[str(real)] = kind
+        if stat.S_ISDIR(mode) or not only_folders:
+            found[os.path.realpath(path)] = kind
 
 
 def _close_above(found: dict[str, Kind], folder: Path) -> None:
@@ -354,16 +365,27 @@ def programs_in(search_path: str, home: Path, *, all_of_them: bool = False) -> l
     found: list[str] = []
     hidden = (*TEMPORARY, *_OTHERS, str(home))
     for text in search_path.split(":"):
-        folder = Path(text)
-        if not folder.is_absolute() or not (
-            all_of_them or any(folder.is_relative_to(place) for place in hidden)
-        ):
+        folder = str(Path(text))
+        if not folder.startswith("/") or not (all_of_them or any(_is_in(folder, place) for place in hidden)):
             continue
         # The home itself in the search path would show all that is in it.
-        if home.is_relative_to(folder) or str(folder) in hidden:
+        if home.is_relative_to(folder) or folder in hidden:
             continue
-        whole = os.path.isfile(folder.parent / "pyvenv.cfg")  # noqa: PTH113 - a folder that is closed to us is no error
-        found.append(str(folder.parent if whole else folder))
+        above = os.path.dirname(folder)  # noqa: PTH120 - as a text, like all of them
+        whole = os.path.isfile(f"{above}/pyvenv.cfg")  # noqa: PTH113 - a folder that is closed to us is no error
+        found.append(above if whole else folder)
+    return found
+
+
+def installed_with(program: Path) -> list[str]:
+    """The folders that a program needs of its own installation: where it lies, its packages of node, its virtual environment. Blocks."""
+    found: list[str] = []
+    for path in dict.fromkeys((program, program.resolve())):
+        modules = [one for one in path.parents if one.name == "node_modules"]
+        whole = (path.parent.parent / "pyvenv.cfg").is_file()
+        found.append(str(modules[-1] if modules else path.parent.parent if whole else path.parent))
+        if whole:  # and the interpreter that it was made with
+            found.append(str((path.parent / "python").resolve().parent.parent))
     return found
 
 

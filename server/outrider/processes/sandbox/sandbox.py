@@ -33,7 +33,7 @@ from outrider.processes.sandbox.confinement import (
 from outrider.processes.sandbox.facts import NOTHING_HELD, Facts
 from outrider.processes.sandbox.landlock import Landlock
 from outrider.processes.sandbox.seatbelt import Seatbelt
-from outrider.processes.sandbox.shared import Shared
+from outrider.processes.sandbox.shared import Filling, Shared
 from outrider.processes.supervisor import Network, SpawnProblem, Supervisor
 
 PROBE_SECONDS: Final = 5.0
@@ -88,6 +88,8 @@ class Confined:
     """The program that holds it, which says so by its name where it cannot; empty for none."""
     unenforced: tuple[str, ...] = ()
     """What of the confinement that cannot hold."""
+    keeps_protected: bool = False
+    """Whether what is protected in the workspace stays as it is."""
     facts: Facts = NOTHING_HELD
     """What of all this a model should know."""
     lost: bool = False
@@ -187,6 +189,7 @@ class Sandbox:
         wish: SandboxWish,
         hidden: Hidden,
         shared: Shared | None = None,
+        of_workspace: bool = False,
     ) -> Confined | None:
         """Confine a command so that it can only read, and does not see what is to be hidden; None where nothing holds it to that.
 
@@ -198,10 +201,12 @@ class Sandbox:
             wish: What the settings say; what they open beside the workspace stays closed to it.
             hidden: What of the workspace is to be hidden.
             shared: What other commands share; of that it can read the temporary files.
+            of_workspace: Whether its program may be one of the workspace.
         """
         if wish.mode == "off":
             return None
-        argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
+        if not of_workspace:
+            argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
         alone = replace(wish, network=False, readable=(), writable=())
 
         def build() -> Confinement | NoConfinement:
@@ -262,6 +267,8 @@ class Sandbox:
                     backend=backend.name,
                     backend_program=Path(backend.program or "").name,
                     unenforced=unenforced,
+                    keeps_protected=backend.holds_protected
+                    or all(place.kind != "protected" for place in confinement.places),
                     facts=_facts(backend, confinement, network, may_leave=wish.mode != "required"),
                     begin=partial(
                         self._begin, backend, program, confinement, network, str(cwd), argv, folders
@@ -335,7 +342,12 @@ class Sandbox:
         argv: Sequence[str],
         folders: Sequence[Path],
     ) -> Confining | SpawnProblem:
-        return await asyncio.to_thread(_masked, backend, program, confinement, network, cwd, argv, folders)
+        confining = await asyncio.to_thread(
+            _masked, backend, program, confinement, network, cwd, argv, folders
+        )
+        if isinstance(confining, SpawnProblem) or confinement.tmp is None:
+            return confining
+        return replace(confining, is_full=Filling(Path(confinement.tmp)).is_full)
 
     async def _problem(
         self,

@@ -16,6 +16,9 @@ from typing import Final
 
 from outrider.processes.supervisor import Network, SpawnProblem, Supervisor
 
+MOST_BYTES: Final = 4 * 2**30
+"""Of temporary files of a session: they lie on the disk that the log is on, and stay as long as the session."""
+TOO_MANY: Final = f"have more than {MOST_BYTES // 2**30} GiB; remove what is not needed there"
 _TAKES: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -94,6 +97,46 @@ class Shared:
             _empty(self._folder)
             os.close(self._held)
             self._held = None
+
+
+class Filling:
+    """Looks after the size of the temporary files while a command runs, which is ended where they are too many and become no fewer."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at `folder`."""
+        self._folder = folder
+        self._size: int | None = None
+        self._free = 0
+
+    async def is_full(self) -> bool:
+        """Whether there are more bytes than there may be, as already at the last look."""
+        return await asyncio.to_thread(self._look)
+
+    def _look(self) -> bool:
+        try:
+            status = os.statvfs(self._folder)
+        except OSError:
+            return False  # it is gone, with the session
+        free = status.f_bavail * status.f_frsize
+        before, self._size = self._size, self._size or 0
+        # What was written since the files were counted is room that is gone.
+        if before is not None and before + max(self._free - free, 0) <= MOST_BYTES:
+            return False
+        self._size, self._free = _size_of(self._folder), free
+        return before is not None and min(before, self._size) > MOST_BYTES and self._size >= before
+
+
+def _size_of(folder: Path) -> int:
+    """The bytes on the disk of all that is below a folder; no link is followed."""
+    size, waiting = 0, [str(folder)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+    return size
 
 
 def _sweep(folder: Path) -> None:

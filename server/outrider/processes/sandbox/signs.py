@@ -59,6 +59,7 @@ def sign_of_sandbox(
     """
     left = _MOST_PATHS
     places = (*writable, *hidden, *seen)
+    listening: frozenset[int] | None = None
     for line in output.splitlines():
         folded = line.casefold()
         refused = _first(folded, (*_READ_ONLY, *_REFUSED))
@@ -74,8 +75,14 @@ def sign_of_sandbox(
                     return f"it printed “{refused}” about {path}, which it cannot write to"
                 if missing and place in hidden and place not in seen and os.path.lexists(path):
                     return f"it did not find {path}, which is hidden from it"
-        found = _first(folded, _NO_NETWORK) or (_first(folded, _NO_SERVER) if _names_a_server(line) else None)
-        if not network and found:
+        if network:
+            continue
+        found = _first(folded, _NO_NETWORK)
+        if found is None and (no_server := _first(folded, _NO_SERVER)):
+            # The kernel makes its table anew each time: once is enough, and most commands need none.
+            listening = frozenset(_listening()) if listening is None else listening
+            found = no_server if not listening.isdisjoint(_ports_in(line)) else None
+        if found:
             return f"it printed “{found}”, as without a network"
     return None
 
@@ -111,11 +118,10 @@ def _first(line: str, words: Sequence[str]) -> str | None:
     return next((word for word in words if word in line), None)
 
 
-def _names_a_server(line: str) -> bool:
-    """Whether a number in a line is a port of this machine that somebody listens at."""
+def _ports_in(line: str) -> set[int]:
+    """The numbers of a line that may be ports."""
     numbers = "".join(letter if letter in "0123456789" else " " for letter in line).split()
-    ports = {int(number) for number in numbers if len(number) <= _LONGEST_PORT}
-    return not ports.isdisjoint(_listening()) if ports else False
+    return {int(number) for number in numbers if len(number) <= _LONGEST_PORT}
 
 
 def _listening() -> Iterator[int]:

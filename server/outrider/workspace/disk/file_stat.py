@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 GRANULARITY = 2_000_000_000
 """Nanoseconds in which two writes may bear the same time, on the coarsest of file systems."""
@@ -59,6 +60,31 @@ def _can_be_leased(path: Path) -> bool | None:
     finally:
         os.close(descriptor)
     return True
+
+
+class Status(NamedTuple):
+    """What the system says of a file, without what nobody here asks for: there may be a hundred thousand of them."""
+
+    st_mode: int
+    st_ino: int
+    st_dev: int
+    st_nlink: int
+    st_size: int
+    st_mtime_ns: int
+    st_ctime_ns: int
+
+
+def status_of(found: os.stat_result) -> Status:
+    """The part of it that is kept."""
+    return Status(
+        found.st_mode,
+        found.st_ino,
+        found.st_dev,
+        found.st_nlink,
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ feeds come as they are, so that what is written back is byte-exact.
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -202,10 +204,26 @@ class Below:
 class Overlay:
     """Open buffers over the disk."""
 
-    def __init__(self, folders: Folders, documents: DocumentStore) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        documents: DocumentStore,
+        ask: Callable[[Sequence[str]], Awaitable[object]] | None = None,
+    ) -> None:
+        """Look at folders.
+
+        Args:
+            folders: The workspace folders.
+            documents: The open documents.
+            ask: Has the editor tell what it has of some files, by their URIs, where it tells only when it is asked. Of
+                these only what is not as it is on disk counts as open: nothing would tell when the rest is closed.
+        """
         self._folders = folders
         self._documents = documents
         self._below = FilesBelow()
+        self._ask = ask
+        self._in_use = Counter[str]()
+        """URIs of documents that stay open while they are changed."""
 
     async def read(self, located: Located) -> Snapshot | ReadProblem:
         """The text of a file or document as it is now."""
@@ -213,7 +231,7 @@ class Overlay:
 
     async def text(self, located: Located) -> str | ReadOnly | ReadProblem:
         """The text that an edit begins with: that of the document, without a look at the file below it, else the file's."""
-        document = None if located.own else self._documents.get(located.uri)
+        document = None if located.own or self._ask is not None else self._documents.get(located.uri)
         if document is None or document.outdated:
             found = await self.read(located)
         else:
@@ -224,13 +242,14 @@ class Overlay:
 
     async def read_all(self, files: Sequence[Located]) -> list[Snapshot | ReadProblem]:
         """The texts of several files or documents as they are now."""
+        await self._tell([one.uri for one in files if _is_on_disk(one)])
         uris = self._documents.uris()
 
         def look() -> list[Below | None]:
             return [self.look_now(one, uris) for one in files]
 
         found = await asyncio.to_thread(look) if any(map(_is_on_disk, files)) else [None] * len(files)
-        return [await self.over(one, below) for one, below in zip(files, found, strict=True)]
+        return [self.over(one, below) for one, below in zip(files, found, strict=True)]
 
     def look_now(self, located: Located, open_uris: Iterable[str]) -> Below | None:
         """What is on disk of a file, for `over`; None where it is not one of the disk. Blocks."""
@@ -240,9 +259,12 @@ class Overlay:
             return Below(None, ReadProblem("not_found", f"{located.display} does not exist"))
         alias = _alias(located.resolved, open_uris)
         is_open = alias is not None or self._documents.get(located.uri) is not None
-        return Below(alias, self._read(located, is_open=is_open))
+        disk = self._read(located, is_open=is_open)
+        if isinstance(disk, ReadProblem) and not is_open:
+            disk = self._with_vanished_folder(located, disk)
+        return Below(alias, disk)
 
-    async def over(self, located: Located, below: Below | None) -> Snapshot | ReadProblem:
+    def over(self, located: Located, below: Below | None) -> Snapshot | ReadProblem:
         """What counts for a file of which that is on disk."""
         if below is None:
             return self._read_elsewhere(located)
@@ -253,8 +275,42 @@ class Overlay:
         if document is not None and not document.outdated:
             return _of_buffer(located, document, below.disk)
         if isinstance(below.disk, ReadProblem):
-            return await asyncio.to_thread(self._with_vanished_folder, located, below.disk)
+            return below.disk
         return Snapshot(located.uri, located.display, below.disk.text, "disk", encoding=below.disk.encoding)
+
+    async def refresh(self) -> None:
+        """Have the editor tell again what it has of the open documents, where it does not do so by itself."""
+        await self._tell(self._documents.uris())
+
+    @asynccontextmanager
+    async def opened(self, files: Sequence[Located]) -> AsyncGenerator[None]:
+        """Keep the documents of files open while they are changed, also where it is not known what is open.
+
+        A file that is as on disk everywhere has none: it is changed on disk.
+        """
+        if self._ask is None:
+            yield
+            return
+        uris = [one.uri for one in files if _is_on_disk(one)]
+        await self._tell(uris)
+        self._in_use.update(uris)
+        try:
+            yield
+        finally:
+            self._in_use.subtract(uris)
+            await self._close_saved(uris)
+
+    async def _tell(self, uris: Sequence[str]) -> None:
+        if self._ask is not None and uris:
+            await self._ask(uris)
+            await self._close_saved(uris)
+
+    async def _close_saved(self, uris: Sequence[str]) -> None:
+        """Let go of documents that are as their files are: the file counts."""
+        closing = [uri for uri in uris if self._documents.get(uri) is not None and self._in_use[uri] <= 0]
+        for uri, disk in await asyncio.to_thread(self._on_disk, closing) if closing else ():
+            if (document := self._documents.get(uri)) is not None and not _is_unsaved(document, disk):
+                self._documents.close(uri)
 
     async def read_part(
         self, located: Located, first: int, last: int | None, width: int, limit: int
@@ -326,6 +382,7 @@ class Overlay:
 
     async def unsaved(self) -> tuple[str, ...]:
         """URIs of the open documents that differ from the disk, in the order they were opened."""
+        await self.refresh()
         on_disk = await asyncio.to_thread(self._on_disk, self._documents.uris())
         return tuple(
             uri
@@ -348,9 +405,9 @@ class Overlay:
                 return ReadProblem("not_found", f"{located.display} is not a folder")
             found = [Entry(folder.name, "directory") for folder in self._folders.folders]
         else:
-            listed = await asyncio.to_thread(_list, located)
+            listed = await asyncio.to_thread(self._list, located)
             if isinstance(listed, ReadProblem):
-                return await asyncio.to_thread(self._with_vanished_folder, located, listed)
+                return listed
             found = listed
         entries = {entry.name: entry for entry in found}
         for uri in unsaved:
@@ -362,6 +419,16 @@ class Overlay:
         named = (replace(entry, name=bytes_spelled_out(entry.name)) for entry in entries.values())
         ordered = sorted(named, key=lambda entry: entry.name)
         return Listing(located.display, tuple(ordered[:limit]), len(ordered) > limit)
+
+    def _list(self, located: Located) -> list[Entry] | ReadProblem:
+        if located.resolved is None:
+            return ReadProblem("not_found", f"{located.display} does not exist")
+        if located.resolved.is_file():
+            return ReadProblem("unreadable", f"{located.display} is a file: read it instead")
+        found = list_folder(located.resolved)
+        if isinstance(found, DiskProblem):
+            return self._with_vanished_folder(located, _as_read_problem(located, found))
+        return [Entry(one.name, one.kind, target=one.target) for one in found if one.name not in _HIDDEN]
 
     def _on_disk(self, uris: Iterable[str]) -> list[tuple[str, Decoded | ReadProblem]]:
         """What is on disk under the URIs of documents; our own ones are left out."""
@@ -424,7 +491,7 @@ def _of_buffer(located: Located, document: Document, disk: Decoded | ReadProblem
         return ReadProblem(
             "too_big",
             f"{located.display} is too big: {len(document.text)} characters, the limit for reading or editing "
-            "a whole file is {SIZE_LIMIT}",
+            f"a whole file is {SIZE_LIMIT}",
         )
     return Snapshot(
         uri=document.uri,
@@ -506,14 +573,3 @@ def _as_read_problem(located: Located, problem: DiskProblem) -> ReadProblem:
             return ReadProblem(problem.kind, f"{located.display} {problem.message}")
         case _:
             return ReadProblem("unreadable", f"{located.display} {problem.message}")
-
-
-def _list(located: Located) -> list[Entry] | ReadProblem:
-    if located.resolved is None:
-        return ReadProblem("not_found", f"{located.display} does not exist")
-    if located.resolved.is_file():
-        return ReadProblem("unreadable", f"{located.display} is a file: read it instead")
-    found = list_folder(located.resolved)
-    if isinstance(found, DiskProblem):
-        return _as_read_problem(located, found)
-    return [Entry(one.name, one.kind, target=one.target) for one in found if one.name not in _HIDDEN]

@@ -95,7 +95,7 @@ async def told_of_edit(
     Returns:
         Whether it came.
     """
-    await editor.catch_up()
+    await editor.catch_up([uri])
     if await documents.until(uri, wanted, clock, editor.traits.settle_seconds):
         return True
     if not editor.traits.tells_at_next_key_seconds:

@@ -156,7 +156,8 @@ class Editing:
             label: What the editor's undo list calls them.
         """
         files = [one for change in wanted for one in (change.located, change.to) if one is not None]
-        async with self._one_by_one.alone(*files):
+        edited = [change.located for change in wanted if change.operation == "edit"]
+        async with self._one_by_one.alone(*files), self._overlay.opened(edited):
             edits = [change for change in wanted if _is_edit_of_file(change)]
             documents = await self._overlay.documents_of([change.located for change in edits])
             closed = [one for one, document in zip(edits, documents, strict=True) if document is None]
@@ -255,7 +256,7 @@ class Editing:
 
     async def _told(self, uri: str) -> Document | None:
         """The document when the editor has told what the user typed, which an edit would else not meet."""
-        if not await self._editor.catch_up() and self._editor.traits.debounce_seconds > 0:
+        if not await self._editor.catch_up([uri]) and self._editor.traits.debounce_seconds > 0:
             await self._clock.sleep(self._editor.traits.debounce_seconds)
         return self._documents.get(uri)
 

@@ -82,7 +82,7 @@ class Written:
 class NotWritten:
     """A change that did not happen."""
 
-    kind: Literal["changed", "exists", "missing", "not_applied", "unsupported", "failed"]
+    kind: Literal["changed", "exists", "missing", "not_applied", "altered", "unsupported", "failed"]
     message: str
     current: str | None = None
     """The text as it is now, where that helps."""

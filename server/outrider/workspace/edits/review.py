@@ -42,6 +42,8 @@ class Proposed:
     to: str | None
     hunks: tuple[LineHunk, ...]
     """For anything but an edit the whole file, which is one."""
+    numbers: tuple[int, ...] = ()
+    """Their numbers, where they are not all that there are, from 1."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
@@ -55,7 +57,7 @@ class Proposed:
     @property
     def ids(self) -> list[str]:
         """The ids of its hunks, in order."""
-        return [hunk_id(self.change_id, number) for number in range(1, len(self.hunks) + 1)]
+        return [hunk_id(self.change_id, number) for number in self.numbers or range(1, len(self.hunks) + 1)]
 
     def where(self, hunk: LineHunk) -> str:
         """The place of a hunk, in words."""

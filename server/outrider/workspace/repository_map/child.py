@@ -31,7 +31,6 @@ def main() -> int:
         for line in requests:
             answer = answered(index, json.loads(line))
             channel.sendall(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
-    index.readers.close()
     return 0
 
 

@@ -15,7 +15,7 @@ from outrider.workspace.disk.file_stat import GRANULARITY
 from outrider.workspace.repository_map.cache import Cache
 from outrider.workspace.repository_map.graph import SHORTEST_WORD, Entry, Graph, is_test, parts_of
 from outrider.workspace.repository_map.numbers import Numbers, numbers_of
-from outrider.workspace.repository_map.readers import Job, Readers
+from outrider.workspace.repository_map.readers import Job, read_tags
 from outrider.workspace.repository_map.repository_map import blocks_of, visible
 from outrider.workspace.repository_map.tags import NONE, Tags, Tongue, tongue_of
 
@@ -55,7 +55,6 @@ class Index:
     """The tags of one workspace. Files go by their paths as they are shown."""
 
     cache: Cache | None = None
-    readers: Readers = field(default_factory=Readers)
     graph: Graph = field(default_factory=Graph)
     _files: dict[str, _File] = field(default_factory=dict[str, _File])
     _open: dict[str, Tags] = field(default_factory=dict[str, Tags])
@@ -101,7 +100,7 @@ class Index:
                 changed.append((shown, path, tongue))
         kept: dict[str, tuple[Numbers, Tags]] = {}
         jobs = [Job(tongue, path) for _, path, tongue in changed]
-        for (shown, path, tongue), found in zip(changed, self.readers.read(jobs), strict=True):
+        for (shown, path, tongue), found in zip(changed, read_tags(jobs), strict=True):
             if found is None:
                 self._forget(shown)
                 continue
@@ -129,7 +128,7 @@ class Index:
                 self._show(shown, tongue)
             else:
                 jobs.append(Job(tongue, shown, text.encode("utf-8", "replace")))
-        for job, found in zip(jobs, self.readers.read(jobs), strict=True):
+        for job, found in zip(jobs, read_tags(jobs), strict=True):
             self._open[job.path] = found[1] if found is not None else NONE
             self._show(job.path, job.tongue)
 

@@ -58,70 +58,58 @@ class _Worker:
         self.process.join()
 
 
-class Readers:
-    """The processes. One of them stays for the next time."""
+def read_tags(jobs: Sequence[Job]) -> list[Found | None]:
+    """The tags of all of these; None for what is not a regular file.
 
-    def __init__(self) -> None:
-        self._idle: _Worker | None = None
+    No process stays for the next time: it would hold grammars and memory until some file changes.
+    """
+    found: list[Found | None] = [None] * len(jobs)
+    left = deque(range(len(jobs)))
+    busy: dict[Connection, _Worker] = {}
+    deaths = 0
 
-    def read(self, jobs: Sequence[Job]) -> list[Found | None]:
-        """Read the tags of all of these; None for what is not a regular file."""
-        found: list[Found | None] = [None] * len(jobs)
-        left = deque(range(len(jobs)))
-        busy: dict[Connection, _Worker] = {}
-        deaths = 0
+    def employ() -> None:
+        worker = _start()
+        busy[worker.connection] = worker
+        give(worker)
 
-        def employ() -> None:
-            worker, self._idle = self._idle or _start(), None
-            busy[worker.connection] = worker
-            give(worker)
+    def give(worker: _Worker) -> None:
+        numbers = [left.popleft() for _ in range(min(_AT_ONCE, len(left)))]
+        worker.waiting.extend(numbers)
+        with suppress(OSError):  # it has ended: what is read of it next says so
+            worker.connection.send([jobs[number] for number in numbers])
 
-        def give(worker: _Worker) -> None:
-            numbers = [left.popleft() for _ in range(min(_AT_ONCE, len(left)))]
-            worker.waiting.extend(numbers)
-            with suppress(OSError):  # it has ended: what is read of it next says so
-                worker.connection.send([jobs[number] for number in numbers])
-
-        for _ in range(1 if len(jobs) < MANY else _processors()):
-            if left:
-                employ()
-        while busy:
-            ready = wait(list(busy))
-            for connection in [one for one in busy if one in ready]:
-                worker = busy[connection]
-                number = worker.waiting.popleft()
-                try:
-                    found[number] = connection.recv()
-                except (EOFError, OSError):
-                    job = jobs[number]
-                    numbers = () if job.text is not None else numbers_of(job.path)
-                    found[number] = None if numbers is None else (numbers, NONE)
-                    left.extendleft(reversed(worker.waiting))
-                    del busy[connection]
-                    worker.end()
-                    deaths += 1
-                    if deaths == MOST_DEATHS:
-                        left.clear()
-                    if left:
-                        employ()
-                    continue
-                if worker.waiting:
-                    continue
+    for _ in range(1 if len(jobs) < MANY else _processors()):
+        if left:
+            employ()
+    while busy:
+        ready = wait(list(busy))
+        for connection in [one for one in busy if one in ready]:
+            worker = busy[connection]
+            number = worker.waiting.popleft()
+            try:
+                found[number] = connection.recv()
+            except (EOFError, OSError):
+                job = jobs[number]
+                numbers = () if job.text is not None else numbers_of(job.path)
+                found[number] = None if numbers is None else (numbers, NONE)
+                left.extendleft(reversed(worker.waiting))
+                del busy[connection]
+                worker.end()
+                deaths += 1
+                if deaths == MOST_DEATHS:
+                    left.clear()
                 if left:
-                    give(worker)
-                else:
-                    del busy[connection]
-                    if self._idle is None:
-                        self._idle = worker
-                    else:
-                        worker.end()
-        return found
-
-    def close(self) -> None:
-        """End them."""
-        if self._idle is not None:
-            self._idle.end()
-            self._idle = None
+                    employ()
+                continue
+            if worker.waiting:
+                continue
+            if left:
+                give(worker)
+            else:
+                del busy[connection]
+                worker.end()
+    return found
 
 
 def _processors() -> int:

@@ -44,6 +44,8 @@ class Rooms:
 
     folders: Folders
     search: Search
+    documents: DocumentStore
+    """The open documents."""
 
 
 class RepositoryMap:
@@ -52,7 +54,6 @@ class RepositoryMap:
     def __init__(
         self,
         rooms: Callable[[], Rooms],
-        documents: DocumentStore,
         supervisor: Supervisor,
         clock: Clock,
         cache_dir: Path | None,
@@ -65,8 +66,7 @@ class RepositoryMap:
         """Draw maps; nothing is started before one is wanted.
 
         Args:
-            rooms: Which files there are.
-            documents: The open documents.
+            rooms: Which files there are, and which are open.
             supervisor: Starts the child.
             clock: Times what waits for it.
             cache_dir: Where it keeps what it read; None: nowhere.
@@ -76,7 +76,6 @@ class RepositoryMap:
             tell: Tells the user what went wrong.
         """
         self._rooms = rooms
-        self._documents = documents
         self._supervisor = supervisor
         self._clock = clock
         self._cache_dir = cache_dir
@@ -212,12 +211,12 @@ class RepositoryMap:
 
     async def _tell_texts(self) -> None:
         """Tell the child of what is open and changed since. Texts of files that are not listed are none of its business."""
-        folders = self._rooms().folders
+        rooms = self._rooms()
         texts: dict[str, str | None] = {}
         versions: dict[str, int] = {}
-        for document in self._documents.all():
+        for document in rooms.documents.all():
             path = path_of(document.uri)
-            shown = folders.display_of(document.uri) if path is not None else ""
+            shown = rooms.folders.display_of(document.uri) if path is not None else ""
             if shown not in self._listed or document.outdated or len(document.text) > LONGEST_TEXT:
                 continue
             versions[shown] = document.version

@@ -6,7 +6,8 @@ look at thousands of files that did not change costs one call of the system for 
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -96,11 +97,13 @@ class HiddenFiles:
                 waiting += read.folders
         self._folders, self._by = found, by
         texts = [path for read in found.values() for path in self._of_git(read)]
+        files = [path for read in found.values() for path in read.files]
+        others = _other_names(files, found, end)
         return HiddenPlaces(
-            tuple(path for read in found.values() for path in read.files),
+            tuple(files) if others is None else (*files, *others),
             tuple(path for read in found.values() for path in read.hidden_folders),
             tuple(texts),
-            is_whole=not waiting,
+            is_whole=not waiting and others is not None,
         )
 
     def _read(self, folder: str, known: _Folder | None) -> _Folder | None:
@@ -147,6 +150,32 @@ class HiddenFiles:
         if kept is None or kept[0] != numbers:
             kept = self._attributes[path] = (numbers, _says_diff(path, status.st_size))
         return kept[1]
+
+
+def _other_names(files: Sequence[str], folders: Iterable[str], end: float) -> list[str] | None:
+    """The further names that hard links give to some files in some folders; None where it takes too long. Blocks.
+
+    Such files are rare, so this is read anew each time.
+    """
+    linked: set[tuple[int, int]] = set()
+    for path in files:
+        with suppress(OSError):
+            status = os.lstat(path)
+            if status.st_nlink > 1:
+                linked.add((status.st_dev, status.st_ino))
+    if not linked:
+        return []
+    known, numbers, found = set(files), {number for _, number in linked}, list[str]()
+    for folder in folders:
+        if time.monotonic() > end:
+            return None
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.inode() in numbers and entry.path not in known:
+                    status = entry.stat(follow_symlinks=False)
+                    if (status.st_dev, status.st_ino) in linked:
+                        found.append(entry.path)
+    return found
 
 
 def _says_diff(path: str, size: int) -> bool:

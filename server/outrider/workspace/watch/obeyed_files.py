@@ -164,6 +164,25 @@ class _Folder:
 
 
 @dataclass(slots=True)
+class _Walk:
+    """One way through the folders."""
+
+    waiting: deque[tuple[str, str]]
+    """Folders to look at, each with its workspace folder."""
+    folders: dict[str, _Folder] = field(default_factory=dict[str, _Folder])
+    files: dict[str, Found] = field(default_factory=dict[str, Found])
+    repositories: list[str] = field(default_factory=list[str])
+    heads: dict[str, Mapping[str, Found]] = field(default_factory=dict[str, Mapping[str, Found]])
+    links: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def may_go_on(self, end: float) -> bool:
+        """Whether there is more to look at, and no bound is met."""
+        if not self.waiting or len(self.folders) >= MOST_FOLDERS or len(self.files) >= MOST_FILES:
+            return False
+        return len(self.folders) % 500 != 0 or time.monotonic() <= end
+
+
+@dataclass(slots=True)
 class ObeyedFiles:
     """Looks at the files of some workspace folders; what was read is kept for the next look."""
 
@@ -204,64 +223,62 @@ class ObeyedFiles:
             other_names: What else files are called, as an earlier look found it, so that both see the same files; None finds it
                 out.
         """
-        files: dict[str, Found] = {}
-        repositories: list[str] = []
-        heads: dict[str, Mapping[str, Found]] = {}
-        links: list[tuple[str, str]] = []
         begun = time.monotonic()
         end = begun + LOOK_SECONDS
-        known = self._folders
-        folders: dict[str, _Folder] = {}
-        waiting = deque((str(root), str(root)) for root in roots)
-        while waiting and len(folders) < MOST_FOLDERS and len(files) < MOST_FILES:
-            if len(folders) % 500 == 0 and time.monotonic() > end:
-                break
-            folder, root = waiting.popleft()
-            read = self._read(folder, root, known.get(folder))
-            if read is None or folder in folders:
-                continue
-            folders[folder] = read
-            links += [(path, root) for path in read.links]
-            for path, meaning in read.files:
-                if (found := self._file(path, meaning)) is not None:
-                    files[path] = found
-            if _HEAD in read.parts:
-                parts = {name: self._file(f"{folder}/{name}", "protected") for name in read.parts}
-                heads[folder] = {name: found for name, found in parts.items() if found is not None}
-            if read.has_git:
-                of_git = dict(self._repository(f"{folder}/{_GIT}"))
-                files.update(of_git)
-                links += [(path, root) for path, found in of_git.items() if found.kind == "link"]
-                if folder != root:
-                    repositories.append(folder)
-            for path in read.folders:
-                name = path.rpartition("/")[2]
-                if name in _INSTALLED:
-                    if (found := _installed(path)) is not None:
-                        files[path] = found
-                elif name == OWN_FOLDER:
-                    for own in _OF_OUTRIDER:
-                        if (found := self._file(f"{path}/{own}", "protected")) is not None:
-                            files[f"{path}/{own}"] = found
-                elif self.meaning(f"{path[len(root) :].lstrip('/')}/*") != "free":
-                    waiting.appendleft((path, root))  # before a bound is met
-                else:
-                    waiting.append((path, root))
-        self._folders = folders
-        sight = Sight(files, tuple(repositories), heads=heads)
+        walk = _Walk(deque((str(root), str(root)) for root in roots))
+        while walk.may_go_on(end):
+            folder, root = walk.waiting.popleft()
+            read = self._read(folder, root, self._folders.get(folder))
+            if read is not None and folder not in walk.folders:
+                self._note(read, folder, root, walk)
+        self._folders, files, heads = walk.folders, walk.files, walk.heads
+        sight = Sight(files, tuple(walk.repositories), heads=heads)
         bare = [folder for folder in heads if sight.is_bare_repository(folder)]
         for folder in bare:
             for path, found in self._settings(folder):
                 files.setdefault(path, replace(found, of=folder))
         if other_names is None:
-            other_names = self._other_names(roots, links, [*repositories, *bare])
+            other_names = self._other_names(roots, walk.links, [*walk.repositories, *bare])
             self.on_other_names(_with_parts(other_names, heads))
             now = time.monotonic()
             self._looked = (tuple(roots), now, now - begun)
         through, is_whole = self._by_other_names(other_names, files, end)
         self._contents = {path: kept for path, kept in self._contents.items() if path in files}
-        covered = None if is_whole and not waiting else folders.keys() | through
+        covered = None if is_whole and not walk.waiting else walk.folders.keys() | through
         return replace(sight, folders=covered, other_names=other_names)
+
+    def _note(self, read: _Folder, folder: str, root: str, walk: _Walk) -> None:
+        """Take in what was read of one folder."""
+        files = walk.files
+        walk.folders[folder] = read
+        walk.links += [(path, root) for path in read.links]
+        for path, meaning in read.files:
+            self._put(path, meaning, files)
+        if _HEAD in read.parts:
+            parts = {name: self._file(f"{folder}/{name}", "protected") for name in read.parts}
+            walk.heads[folder] = {name: found for name, found in parts.items() if found is not None}
+        if read.has_git:
+            of_git = dict(self._repository(f"{folder}/{_GIT}"))
+            files.update(of_git)
+            walk.links += [(path, root) for path, found in of_git.items() if found.kind == "link"]
+            if folder != root:
+                walk.repositories.append(folder)
+        for path in read.folders:
+            name = path.rpartition("/")[2]
+            if name in _INSTALLED:
+                if (found := _installed(path)) is not None:
+                    files[path] = found
+            elif name == OWN_FOLDER:
+                for own in _OF_OUTRIDER:
+                    self._put(f"{path}/{own}", "protected", files)
+            elif self.meaning(f"{path[len(root) :].lstrip('/')}/*") != "free":
+                walk.waiting.appendleft((path, root))  # before a bound is met
+            else:
+                walk.waiting.append((path, root))
+
+    def _put(self, path: str, meaning: Meaning, files: dict[str, Found]) -> None:
+        if (found := self._file(path, meaning)) is not None:
+            files[path] = found
 
     def _other_names(
         self, roots: Sequence[Path], links: Sequence[tuple[str, str]], repositories: Sequence[str]
@@ -321,8 +338,7 @@ class ObeyedFiles:
             meaning = self.meaning(f"{name}/*")
         if meaning == "free" or (known is not None and (known.meaning == "protected" or meaning == "named")):
             return
-        if (found := self._file(path, meaning)) is not None:
-            files[path] = found
+        self._put(path, meaning, files)
 
     def _read(self, folder: str, root: str, known: _Folder | None) -> _Folder | None:
         try:

@@ -40,6 +40,12 @@ class Seen:
     def __iter__(self) -> Iterator[str]:
         return iter(self._sights)
 
+    def copy(self) -> "Seen":
+        """What it knows now, which later events do not change."""
+        other = Seen()
+        other._sights, other._planned = dict(self._sights), dict(self._planned)
+        return other
+
     def get(self, path: str) -> Sight | None:
         """What it knows of a file; None where it has never seen it."""
         return self._sights.get(path)

@@ -10,7 +10,8 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -19,9 +20,12 @@ from outrider.ports.clock import Clock
 from outrider.ports.globs import name_pattern
 from outrider.ports.patterns import linear
 from outrider.workspace.disk.disk import LEFT_OVER, read_bytes
-from outrider.workspace.disk.file_stat import GRANULARITY
+from outrider.workspace.disk.file_stat import GRANULARITY, Status, status_of
 from outrider.workspace.paths import OWN_FOLDER
 from outrider.workspace.search import Files, Search, SearchProblem
+from outrider.workspace.watch import copies
+from outrider.workspace.watch.copies import Copies
+from outrider.workspace.watch.notices import Notice, Notices
 
 _LEFT_OVER: Final = linear("workspace.left-over", name_pattern(LEFT_OVER))
 
@@ -31,7 +35,7 @@ class Entry:
     """A link, a folder or a shut file at one moment."""
 
     kind: Literal["link", "folder", "shut"]
-    status: os.stat_result
+    status: Status
     to: str = ""
     """Where a link leads, as it is written in it."""
     is_empty: bool = False
@@ -49,25 +53,46 @@ class EntryDifference:
     after: Entry | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What one folder holds."""
+
+    entries: Mapping[str, Entry]
+    """The links, folders and shut files in it, and the folder itself; none where its files are ignored."""
+    below: Sequence[str]
+    """The folders in it that are to be looked at."""
+    may_be_ignored: bool
+
+
 @dataclass(slots=True)
 class Walk:
     """One look at the folders of a workspace."""
 
-    listed: Iterable[str]
-    """The files that a search looks at."""
     counted: Container[str]
-    """Those of them that are looked at as files."""
+    """The files that are looked at as files."""
     is_shut: Callable[[str], bool]
     """Which files are shut, by path."""
     leaves_out: Callable[[str], bool]
     """Which paths are not looked at, by path; folders end with a slash."""
     end: float
     """The monotonic time at which it is given up, in seconds."""
+    watch: Callable[[str], bool]
+    """Has a folder watched from before it is looked at; gives whether it was not."""
+    known: Mapping[str, _Folder]
+    """The folders that are as they were at the last look."""
+    has_news: bool = False
+    """Whether a folder was looked at that had not been watched before."""
+    folders: dict[str, _Folder] = field(default_factory=dict[str, _Folder])
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
 
-    def through(self, roots: Iterable[str]) -> bool:
-        """Look through these folders and those in them; False where it took too long. Blocks."""
-        holding = {path.rpartition("/")[0] for path in self.listed}
+    def through(self, roots: Iterable[str], listed: Iterable[str]) -> bool:
+        """Look through these folders and those in them; False where it took too long. Blocks.
+
+        Args:
+            roots: The workspace folders.
+            listed: The files that a search looks at.
+        """
+        holding = {path.rpartition("/")[0] for path in listed}
         for folder in list(holding):
             # Each one above it holds the file, too.
             while (folder := folder.rpartition("/")[0]) and folder not in holding:
@@ -78,16 +103,23 @@ class Walk:
             if time.monotonic() > self.end:
                 return False
             folder = folders.pop()
-            try:
-                folders += self._look(folder, may_be_ignored=folder not in holding and folder not in tops)
-            except OSError:
-                continue  # it went away, or is closed to us
+            may_be_ignored = folder not in holding and folder not in tops
+            one = self.known.get(folder)
+            if one is None or one.may_be_ignored != may_be_ignored:
+                try:
+                    one = self._look(folder, may_be_ignored=may_be_ignored)
+                except OSError:
+                    continue  # it went away, or is closed to us
+            self.folders[folder] = one
+            self.entries.update(one.entries)
+            folders += one.below
         return True
 
-    def _look(self, folder: str, *, may_be_ignored: bool) -> list[str]:
+    def _look(self, folder: str, *, may_be_ignored: bool) -> _Folder:
         found: dict[str, Entry] = {}
         below: list[str] = []
         is_empty = True
+        self.has_news |= self.watch(folder)
         with os.scandir(folder) as entries:
             for entry in entries:
                 is_empty = False
@@ -98,28 +130,26 @@ class Walk:
                     continue
                 if entry.is_symlink():
                     if not self.leaves_out(path):
-                        found[path] = Entry(
-                            "link", entry.stat(follow_symlinks=False), to=_told(str(Path(path).readlink()))
-                        )
+                        status = status_of(entry.stat(follow_symlinks=False))
+                        found[path] = Entry("link", status, to=_told(str(Path(path).readlink())))
                 elif entry.is_dir(follow_symlinks=False):
                     if not self.leaves_out(f"{path}/"):
                         below.append(path)
                 elif entry.is_file(follow_symlinks=False):
                     if self.is_shut(path):
                         if not self.leaves_out(path):
-                            found[path] = Entry("shut", entry.stat(follow_symlinks=False))
+                            found[path] = Entry("shut", status_of(entry.stat(follow_symlinks=False)))
                     elif may_be_ignored and not self.leaves_out(path) and not _LEFT_OVER.fullmatch(name):
-                        return []
-        found[folder] = Entry("folder", Path(folder).stat(), is_empty=is_empty)
-        self.entries.update(found)
-        return below
+                        return _Folder({}, (), may_be_ignored)
+        found[folder] = Entry("folder", status_of(os.stat(folder)), is_empty=is_empty)  # noqa: PTH116 - as text
+        return _Folder(found, below, may_be_ignored)
 
 
 def entry_differences(
     before: Mapping[str, Entry],
     after: Mapping[str, Entry],
     since: int,
-    were_files: Mapping[str, os.stat_result],
+    were_files: Mapping[str, Status],
 ) -> Iterator[EntryDifference]:
     """What became of links, folders and shut files between two moments. Blocks, for a look at those that are missing.
 
@@ -174,11 +204,11 @@ def _is_still(path: str, was: Entry) -> bool:
         return False
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def _identity(status: Status) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _mode(status: os.stat_result) -> int:
+def _mode(status: Status) -> int:
     return stat.S_IMODE(status.st_mode) & 0o777
 
 
@@ -195,9 +225,13 @@ def _told(target: str) -> str:
 
 
 MOST_FILES = 20_000
-"""Files that are looked at; where there are more, none is."""
+"""Files that are looked at each time; where there are more, none is, unless the system tells what happens to them."""
+MOST_FILES_TOLD = 100_000
+"""Files that are looked at once, where the system tells what happens to them afterwards."""
 LOOK_SECONDS = 3.0
 """How long one look may take."""
+FIRST_LOOK_SECONDS = 10.0
+"""How long the look may take after which the system tells the rest."""
 MOST_FILES_KEPT = 2_000
 """Files of a workspace whose contents are kept."""
 MOST_BYTES_KEPT = 16 * 1024 * 1024
@@ -222,10 +256,12 @@ class Count:
 
     at: int
     """When it began, in nanoseconds since the epoch."""
-    files: Mapping[str, os.stat_result]
+    files: Mapping[str, Status]
     """What the system says of each, by its path."""
     contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     """What is in them, where that is kept."""
+    unkept: str = ""
+    """Why contents were to be copied and are not."""
     unseen: str = ""
     """Why not all files are in it, if they are not."""
     entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
@@ -238,12 +274,84 @@ class Difference:
 
     path: Path
     kind: Literal["changed", "created", "deleted", "mode"]
-    before: os.stat_result | None
-    after: os.stat_result | None
+    before: Status | None
+    after: Status | None
     content: bytes | None = None
     """What was in it, where that was kept."""
     is_sure: bool = True
     """False where it may have been there before, ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """All files at one moment, to be looked at again."""
+
+    count: Count
+    folders: Mapping[str, _Folder]
+    rules: object
+    """What stood for the rules by which files are shut."""
+    sources: Mapping[str, tuple[int, ...]]
+    """Of files outside of the watched folders that say what is ignored."""
+
+    def counts(self, rules: object) -> bool:
+        """Whether what says which files count is as it was. Blocks."""
+        return rules == self.rules and all(
+            _numbers_at(path) == numbers for path, numbers in self.sources.items()
+        )
+
+    def without(self, paths: AbstractSet[str]) -> "_Listing":
+        """What is left of it when something happened at these paths: what is left has not been written since."""
+        linked = {_file(one) for path in paths if (one := _status(path)) is not None and one.st_nlink > 1}
+        files = {
+            path: one
+            for path, one in self.count.files.items()
+            if path not in paths and one.st_nlink == 1 and _file(one) not in linked
+        }
+        moved = paths | {path.rpartition("/")[0] for path in paths}
+        folders = {
+            path: one
+            for path, one in self.folders.items()
+            if path not in moved and all(entry.kind != "shut" for entry in one.entries.values())
+        }
+        return replace(self, count=replace(self.count, files=files), folders=folders)
+
+
+def _sources(folders: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    above = {str(one) for folder in folders for one in (Path(folder), *Path(folder).parents)}
+    names = (*_IGNORE_FILES, "/.git/info/exclude")
+    return {
+        path: _numbers_at(path)
+        for folder in above
+        for path in (f"{folder.rstrip('/')}{one}" for one in names)
+    }
+
+
+def _numbers_at(path: str) -> tuple[int, ...]:
+    try:
+        return _numbers(status_of(os.stat(path)))  # noqa: PTH116 - as text, like all paths here
+    except OSError:
+        return ()
+
+
+def _is_empty(folder: str) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return True
+
+
+def _not_watched(_: str) -> bool:
+    return False
+
+
+def _status(path: str) -> Status | None:
+    """What the system says of a regular file; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return status_of(found) if stat.S_ISREG(found.st_mode) else None
 
 
 @dataclass(slots=True)
@@ -256,36 +364,136 @@ class Census:
     """Which files are shut, by path: they are seen from outside alone."""
     leaves_out: Callable[[str], bool] = lambda _: False
     """Which paths are not looked at at all; those of folders end with a slash."""
+    rules: Callable[[], object] = lambda: None
+    """What stands for the rules by which files are shut: another value where they changed."""
+    copies_in: Path | None = None
+    """The folder where copies of the files are kept, once that is asked for; None for the system's own."""
+    _copies: Copies | None = None
     _last: Count = field(default_factory=lambda: Count(0, {}))
     """What was read last, and when."""
+    _notices: Notices | None = field(default_factory=Notices.begin)
+    _listing: "_Listing | None" = None
+    """Which files there are, as long as no name has come or gone."""
+    _left: "_Listing | None" = None
+    """What of it has not been written since, where other names have come: of very many files only the rest is looked at."""
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def keep(self) -> str:
+        """Copy all files of up to 1 MB, now and before each command that comes; gives why not, empty where it is done."""
+        had = self._copies
+        self._copies = had or Copies(self.copies_in)
+        count = await self.take(contents=True)
+        why = count.unseen or count.unkept
+        if why:
+            self._copies = None
+        return why
+
+    @property
+    def look_seconds(self) -> float:
+        """How long a look at the files, and at what became of them, may take."""
+        return LOOK_SECONDS if self._copies is None else copies.SECONDS + LOOK_SECONDS
 
     async def take(self, *, contents: bool) -> Count:
         """Look at all files.
 
         Args:
-            contents: Whether contents are wanted; they are given where the workspace is small.
+            contents: Whether contents are wanted, as before a command; they are given where the workspace is small, or copied.
+                For a look after it each file is looked at, as nothing is told of what is written through another hard link.
         """
         at = time.time_ns()
+        seconds = self.look_seconds
+        if self._listing is None and self._notices is not None:
+            seconds += FIRST_LOOK_SECONDS
         try:
-            async with self.clock.timeout(LOOK_SECONDS), self._looking:
-                listed = await self.search.files()
-                if isinstance(listed, SearchProblem):
-                    return Count(at, {}, unseen=listed.message)
-                if listed.truncated or len(listed.paths) + len(listed.odd) > MOST_FILES:
-                    self._last = Count(0, {})
-                    return Count(at, {}, unseen=f"the workspace has more than {MOST_FILES} files")
-                count = await asyncio.to_thread(self._count, at, listed)
-                return await asyncio.to_thread(self._with_contents, count) if contents else count
+            async with self.clock.timeout(seconds), self._looking:
+                count = await asyncio.to_thread(self._again, at, each=not contents) or await self._anew(at)
+                if not contents or count.unseen:
+                    return count
+                return await asyncio.to_thread(self._with_contents, count)
         except TimeoutError:
+            self._listing = None
             return Count(at, {}, unseen=_TOO_SLOW)
 
-    def _count(self, at: int, listed: Files) -> Count:
-        files: dict[str, os.stat_result] = {}
-        end = time.monotonic() + LOOK_SECONDS
+    async def _anew(self, at: int) -> Count:
+        """Find out which files there are, and look at them."""
+        if self._notices is not None and not self._notices.is_whole:
+            self._notices = Notices.begin()
+        before: Files | None = None
+        while True:
+            listed = await self.search.files()
+            if isinstance(listed, SearchProblem):
+                return Count(at, {}, unseen=listed.message)
+            most = MOST_FILES if self._notices is None else MOST_FILES_TOLD
+            if listed.truncated or len(listed.paths) + len(listed.odd) > most:
+                self._last = Count(0, {})
+                return Count(at, {}, unseen=f"the workspace has more than {most} files")
+            if listed == before and self._listing is not None:
+                return self._listing.count
+            before = listed
+            found, is_watched = await asyncio.to_thread(self._count, at, listed)
+            if found.count.unseen:
+                return found.count
+            if self._notices is not None and not self._notices.is_whole:  # the system has a limit
+                self._notices = None
+                continue
+            self._listing = found
+            if is_watched:
+                self._left = None
+                return found.count
+            # What came into a folder before it was watched is in none of both, so that the list has to be made once more.
+
+    def _again(self, at: int, *, each: bool) -> Count | None:
+        """Look at the files once more, at each of not too many, or at those of which something is told; None where others may have come, or none have been found yet. Blocks."""
+        listing, self._listing, self._left = self._listing, None, None
+        told = self._notices.taken() if self._notices is not None else None
+        if listing is None or told is None or not listing.counts(self.rules()):
+            return None
+        if any(one.path.endswith(_IGNORE_FILES) for one in told):
+            return None
+        known, paths = listing.count, {one.path for one in told}
+        if not each or len(known.files) > MOST_FILES:
+            self._left = listing.without(paths)
+        shut = ((path, one) for path, one in known.entries.items() if one.kind == "shut")
+        if any(self._is_news(one, known) for one in told) or any(
+            _status(path) != one.status for path, one in shut
+        ):
+            return None
+        files = dict(self._left.count.files) if self._left is not None else {}
+        for path in known.files:
+            if path not in files and (status := _status(path)) is not None:
+                files[path] = status
+        count = replace(known, at=at, files=files)
+        self._listing = replace(listing, count=count)
+        return count
+
+    def _is_news(self, notice: Notice, known: Count) -> bool:
+        """Whether a notice says that other files count, or that something else than a file is not as it was. Blocks."""
+        path = notice.path
+        if path in known.entries:
+            return True
+        if not notice.is_name:
+            return False
+        entry = known.entries.get(path.rpartition("/")[0])
+        if entry is None:  # so far the folder counts as ignored
+            return True
+        if path in known.files:
+            return _status(path) is None  # else another file was put in its place
+        if os.path.lexists(path) and not (self._is_left_out(path) or self._is_left_out(f"{path}/")):
+            return True
+        return entry.is_empty != _is_empty(path.rpartition("/")[0])
+
+    def _count(self, at: int, listed: Files) -> tuple[_Listing, bool]:
+        """Look at the files of a list; gives too whether all their folders had been watched before it was made. Blocks."""
+        files: dict[str, Status] = {}
+        end = time.monotonic() + (LOOK_SECONDS if self._notices is None else FIRST_LOOK_SECONDS)
+        left = self._left if self._left is not None else _Listing(Count(at, {}), {}, None, {})
         are_caches: dict[str, bool] = {}
         paths = (*listed.paths, *listed.odd)
+        is_done = True
         for number, path in enumerate(paths):
+            if (status := left.count.files.get(path)) is not None:
+                files[path] = status
+                continue
             folder, _, name = path.rpartition("/")
             if (is_cache := are_caches.get(folder)) is None:
                 is_cache = are_caches[folder] = _CACHE_FOLDERS.search(f"{folder}/") is not None
@@ -294,16 +502,15 @@ class Census:
             if self.is_shut(path) or self.leaves_out(path):
                 continue
             if number % 1000 == 0 and time.monotonic() > end:
-                return Count(at, files, unseen=_TOO_SLOW)
-            try:
-                status = os.lstat(path)
-            except OSError:
-                continue  # it went away meanwhile
-            if stat.S_ISREG(status.st_mode):
+                is_done = False
+                break
+            if (status := _status(path)) is not None:
                 files[path] = status
-        walk = Walk(paths, files, self.is_shut, self._is_left_out, end)
-        is_done = walk.through(listed.folders)
-        return Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
+        watch = self._notices.watch if self._notices is not None else _not_watched
+        walk = Walk(files, self.is_shut, self._is_left_out, end, watch, left.folders)
+        is_done = is_done and walk.through(listed.folders, paths)
+        count = Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
+        return _Listing(count, walk.folders, self.rules(), _sources(listed.folders)), not walk.has_news
 
     def _is_left_out(self, path: str) -> bool:
         name = path.rpartition("/")[2]
@@ -313,6 +520,8 @@ class Census:
         return is_cache or self.leaves_out(path)
 
     def _with_contents(self, count: Count) -> Count:
+        if self._copies is not None:
+            return count if count.unseen else self._with_copies(self._copies, count)
         size = sum(status.st_size for status in count.files.values())
         if count.unseen or len(count.files) > MOST_FILES_KEPT or size > MOST_BYTES_KEPT:
             self._last = Count(0, {})
@@ -330,6 +539,16 @@ class Census:
         self._last = replace(count, contents=contents)
         return self._last
 
+    def _with_copies(self, kept: Copies, count: Count) -> Count:
+        last = self._last
+        copied = kept.update(
+            count.files, lambda path: path in last.files and _holds(last, path, count.files[path])
+        )
+        if isinstance(copied, str):
+            return replace(count, unkept=copied)
+        self._last = replace(count, contents=copied)
+        return self._last
+
 
 def differences(before: Count, after: Count) -> Iterator[Difference]:
     """What became of the files between two moments. Reads those of which that cannot be told from outside. Blocks.
@@ -341,12 +560,12 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
     gone = {_file(status) for path, status in before.files.items() if path not in after.files}
     for path, was in before.files.items():
         now = after.files.get(path)
-        if now is not None and _holds(before, path, now):
+        if now is was or (now is not None and _holds(before, path, now)):
             continue
         content = before.contents.get(path)
         if now is None:
             try:
-                now = os.lstat(path)  # it is ignored now, or was not looked at
+                now = status_of(os.lstat(path))  # it is ignored now, or was not looked at
             except OSError:
                 yield Difference(Path(path), "deleted", was, None, content)
                 continue
@@ -368,31 +587,22 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
         yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
 
 
-def _holds(count: Count, path: str, now: os.stat_result) -> bool:
+def _holds(count: Count, path: str, now: Status) -> bool:
     """Whether a file that looks like this now cannot have been written since that look; see `marks`."""
-    was = count.files[path]
-    # One by one, as this is asked of every file.
-    return (
-        was.st_ctime_ns == now.st_ctime_ns
-        and was.st_mtime_ns == now.st_mtime_ns
-        and was.st_size == now.st_size
-        and was.st_ino == now.st_ino
-        and was.st_dev == now.st_dev
-        and count.at - max(was.st_mtime_ns, was.st_ctime_ns) > GRANULARITY
-    )
+    return now == count.files[path] and count.at - max(now.st_mtime_ns, now.st_ctime_ns) > GRANULARITY
 
 
-def _is_written(path: str, was: os.stat_result, now: os.stat_result, content: bytes | None) -> bool:
+def _is_written(path: str, was: Status, now: Status, content: bytes | None) -> bool:
     if content is None:
         return _numbers(was)[:-1] != _numbers(now)[:-1]
     return was.st_size != now.st_size or read_bytes(Path(path), len(content)) != content
 
 
-def _numbers(status: os.stat_result) -> tuple[int, ...]:
+def _numbers(status: Status) -> tuple[int, ...]:
     return (*_file(status), status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _file(status: os.stat_result) -> tuple[int, int]:
+def _file(status: Status) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 

@@ -99,6 +99,7 @@ class Sightings:
             return []
 
     async def _moved(self, paths: Sequence[str], expected: Mapping[str, str | None]) -> list[Moved]:
+        await self._overlay.refresh()
         uris = self._documents.uris()
         if uris != self._open:
             # A file may be open under another path than ours; only the overlay can tell.
@@ -174,7 +175,7 @@ class Sightings:
 
     async def _moved_at(self, look: _Look, expected: str | None) -> Moved | None:
         path, located = look.path, look.located
-        found = await self._overlay.over(located, look.below)
+        found = self._overlay.over(located, look.below)
         document = self._documents.get(found.uri) if isinstance(found, Snapshot) else None
         if isinstance(found, ReadProblem) and found.kind == "vanished":
             return None  # the whole folder: that is not a word about this file

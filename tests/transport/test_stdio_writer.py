@@ -7,8 +7,8 @@ import select
 
 import pytest
 
-from outrider.lsp.transport.framing import framed
-from outrider.lsp.transport.stdio import StdioWriter
+from outrider.ports.framing import framed
+from outrider.transport.stdio import StdioWriter
 
 
 def lost(reason: str) -> None:
@@ -36,7 +36,7 @@ async def test_small_and_large_messages_keep_their_order(pipe: tuple[int, int]) 
     chance = random.Random(1)
     bodies = [bytes([65 + n % 26]) * chance.choice((1, 80, 900, select.PIPE_BUF, 30_000)) for n in range(200)]
     expected = b"".join(framed(body) for body in bodies)
-    writer = StdioWriter(pipe[1], lost)
+    writer = StdioWriter(pipe[1], framed, lost)
     reading = asyncio.ensure_future(read(pipe[0], len(expected)))
     for body in bodies:
         writer.send(body)
@@ -48,14 +48,14 @@ async def test_small_and_large_messages_keep_their_order(pipe: tuple[int, int]) 
 
 
 async def test_a_small_message_is_in_the_pipe_when_send_returns(pipe: tuple[int, int]) -> None:
-    StdioWriter(pipe[1], lost).send(b"{}")
+    StdioWriter(pipe[1], framed, lost).send(b"{}")
     assert select.select([pipe[0]], [], [], 0)[0]
 
 
 async def test_what_is_sent_in_one_go_is_written_without_the_thread_and_told_as_drained(
     pipe: tuple[int, int],
 ) -> None:
-    writer = StdioWriter(pipe[1], lost)
+    writer = StdioWriter(pipe[1], framed, lost)
     writer.send(b"1")
     writer.send(b"2")
     assert writer.backlog == len(framed(b"2"))
@@ -67,7 +67,7 @@ async def test_what_is_sent_in_one_go_is_written_without_the_thread_and_told_as_
 
 
 async def test_a_full_pipe_never_stops_the_event_loop(pipe: tuple[int, int]) -> None:
-    writer = StdioWriter(pipe[1], lost)
+    writer = StdioWriter(pipe[1], framed, lost)
     bodies = [b"x" * 100] * 5000
     async with asyncio.timeout(5):
         for body in bodies:

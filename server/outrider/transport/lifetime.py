@@ -8,7 +8,8 @@ import signal
 import socket
 import sys
 import threading
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NoReturn
 
 from outrider.ports.clock import Clock
 from outrider.ports.outside import Watched
@@ -104,6 +105,24 @@ class Lifetime:
         while _is_alive(pid):
             await self._clock.sleep(PARENT_SECONDS)
         self.stop(1, f"the parent process {pid} is gone")
+
+
+def live(life: Callable[[], int]) -> NoReturn:
+    """Run a life to its end and end the process with the exit code that it gives, or 1 where it fails.
+
+    The interpreter is not taken apart: a thread that is in native code then, as the log's is in RE2, cannot come back to
+    Python and aborts the process, and nothing could join it in time (the log may wait for a client that does not read).
+    """
+    try:
+        code = life()
+    except Exception as problem:  # noqa: BLE001 - what Python itself would do at the top
+        sys.excepthook(type(problem), problem, problem.__traceback__)
+        code = 1
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _only_wake(_number: int, _frame: object) -> None:

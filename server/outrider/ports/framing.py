@@ -5,9 +5,8 @@ what does not belong is reported and passed over.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 MOST_BODY: Final = 64 * 1024 * 1024
 """Bytes of the largest message that is taken."""
@@ -15,6 +14,8 @@ _MOST_LINE: Final = 64 * 1024
 _KEPT_OF_LINE: Final = 64
 _HEADER: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
 _LENGTH_INSIDE: Final = re.compile(rb"(?<!-)content-length:\s*\d+\s*$", re.IGNORECASE)
+_LONGEST_EXIT: Final = 200
+"""Bytes of a message that says no more than `exit`."""
 _BASE_HEADERS: Final = (b"content-length", b"content-type")
 
 
@@ -126,25 +127,6 @@ class FrameReader:
         self.broken = self._strict
 
 
-NEARLY_EMPTY = 32 * 1024
-"""Bytes waiting below which the client counts as keeping up."""
-
-MOST_WAITING = 64 * 1024 * 1024
-"""Bytes waiting above which the client counts as gone."""
-
-
-class Outgoing(Protocol):
-    """The way to the client."""
-
-    @property
-    def backlog(self) -> int:
-        """Bytes that were sent and that the client has not taken yet."""
-        ...
-
-    def send(self, body: bytes) -> None:
-        """Queue the JSON text of one message."""
-        ...
-
-    def when_drained(self, callback: Callable[[], None]) -> None:
-        """Call `callback` once, on the event loop, when nothing waits any more."""
-        ...
+def may_be_exit(body: bytes) -> bool:
+    """Whether a message may be the notification `exit`."""
+    return len(body) < _LONGEST_EXIT and b'"exit"' in body

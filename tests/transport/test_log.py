@@ -2,7 +2,7 @@
 
 import logging
 
-from outrider.lsp.transport.log import StderrHandler, keep_out
+from outrider.transport.log import StderrHandler, keep_out
 
 KEY = "a-provider-key-of-no-known-shape"
 

@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from outrider.lsp.transport.framing import MOST_WAITING, FrameReader, FramingProblem, framed
+from outrider.ports.framing import FramingProblem
+from outrider.transport.connection import MOST_WAITING, Framing
 
 _CHUNK: Final = 64 * 1024
-_LONGEST_EXIT: Final = 200
-"""Bytes of a message that says no more than `exit`."""
 _MOST_UNHANDLED: Final = 16
 _AT_ONCE: Final[int] = select.PIPE_BUF if hasattr(select, "poll") else 0
 """Bytes that a pipe which is ready takes without waiting (POSIX); none where nobody can say that it is."""
@@ -29,27 +28,34 @@ class StdioReader:
     def __init__(
         self,
         descriptor: int,
+        framing: Framing,
         on_frame: Callable[[bytes], None],
         on_problem: Callable[[str], None],
         on_end: Callable[[], None],
         read: bytes = b"",
+        *,
+        is_exit: Callable[[bytes], bool] = lambda _: False,
         on_exit: Callable[[], None] = lambda: None,
     ) -> None:
         """Begin to read.
 
         Args:
             descriptor: Where from.
+            framing: What cuts it into messages.
             on_frame: Gets the body of each message.
             on_problem: Gets what was no message.
             on_end: Called when nothing more will come.
             read: What was read from it before.
-            on_exit: Called in the thread that reads when `exit` or the end came, before the event loop knows.
+            is_exit: Whether a message asks for the end of the process.
+            on_exit: Called in the thread that reads when such a message or the end came, before the event loop knows.
         """
         self._before = read
         self._descriptor = descriptor
+        self._framing = framing
         self._on_frame = on_frame
         self._on_problem = on_problem
         self._on_end = on_end
+        self._is_exit = is_exit
         self._on_exit = on_exit
         self._loop = asyncio.get_running_loop()
         self._waiting = select.poll() if hasattr(select, "poll") else None
@@ -60,16 +66,15 @@ class StdioReader:
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
     def _read(self) -> None:
-        frames = FrameReader()
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants the rest
             while data := self._next():
-                if found := frames.feed(data):
-                    if any(isinstance(item, bytes) and _may_be_exit(item) for item in found):
+                if found := self._framing.feed(data):
+                    if any(isinstance(item, bytes) and self._is_exit(item) for item in found):
                         self._on_exit()
                     self._free.acquire()
                     self._loop.call_soon_threadsafe(self._handle, found)
             self._on_exit()
-            cut_off = frames.at_end()
+            cut_off = self._framing.at_end()
             self._loop.call_soon_threadsafe(self._finish, cut_off)
 
     def _next(self) -> bytes:
@@ -98,16 +103,21 @@ class StdioReader:
         self._on_end()
 
 
-def _may_be_exit(body: bytes) -> bool:
-    return len(body) < _LONGEST_EXIT and b'"exit"' in body
-
-
 class StdioWriter:
-    """Writes what the pipe takes without waiting, and leaves the rest to a thread of its own (`outgoing.Outgoing`)."""
+    """Writes what the pipe takes without waiting, and leaves the rest to a thread of its own (`connection.Outgoing`)."""
 
-    def __init__(self, descriptor: int, on_lost: Callable[[str], None]) -> None:
-        """Write to `descriptor`; `on_lost` is called once when that has no sense any more."""
+    def __init__(
+        self, descriptor: int, framed: Callable[[bytes], bytes], on_lost: Callable[[str], None]
+    ) -> None:
+        """Begin to write.
+
+        Args:
+            descriptor: Where to.
+            framed: Gives a body as it goes over the wire.
+            on_lost: Called once when writing has no sense any more.
+        """
         self._descriptor = descriptor
+        self._framed = framed
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._queue: deque[bytes] = deque()
@@ -129,7 +139,7 @@ class StdioWriter:
 
     def send(self, body: bytes) -> None:
         """Queue one message."""
-        frame = framed(body)
+        frame = self._framed(body)
         with self._changed:
             if self._lost:
                 return

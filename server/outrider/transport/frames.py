@@ -1,12 +1,15 @@
-"""Live text on its way to the client: sent as it comes while the client keeps up, else merged until it does."""
+"""Live text on its way to the client: sent as it comes while the client keeps up, else merged until it does.
 
+What comes in one round of the event loop came at once, so behind its first frame it is merged as well.
+"""
+
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from outrider.lsp.transport.framing import NEARLY_EMPTY, Outgoing
 from outrider.ports.events import StreamFrame
-from outrider_protocol import STREAM_NOTIFICATION
+from outrider.transport.connection import NEARLY_EMPTY, Outgoing
 
 _MOST_HELD: Final = 4 * 1024 * 1024
 """Characters that are merged at most; then they count as waiting, and the limit there decides."""
@@ -22,23 +25,30 @@ class _Held:
 class FrameSender:
     """Sends frames in order; `flush` before an event keeps them in order with the events too."""
 
-    def __init__(self, notify: Callable[[str, Any], None], outgoing: Outgoing) -> None:
-        """Send with `notify`, as far as `outgoing` shows that the client keeps up."""
-        self._notify = notify
+    def __init__(self, emit: Callable[[StreamFrame, str], None], outgoing: Outgoing) -> None:
+        """Begin with nothing waiting.
+
+        Args:
+            emit: Sends a text in the place of a frame, which is the first of those that are merged in it.
+            outgoing: Shows whether the client keeps up.
+        """
+        self._emit = emit
         self._outgoing = outgoing
         self._held: list[_Held] = []
         self._last: dict[tuple[str, str], _Held] = {}
         self._characters = 0
-        self._called = False
+        self._has_sent = False
+        """Whether this round of the event loop has sent a frame, or the client does not keep up; `_go_on` is called then."""
 
     def send(self, frame: StreamFrame) -> None:
         """Send a frame, or merge it with those that wait."""
-        if not self._held and self._outgoing.backlog <= NEARLY_EMPTY:
-            self._emit(frame, frame.text)
-            return
-        if not self._called:
-            self._called = True
-            self._outgoing.when_drained(self._drained)
+        if not self._has_sent:
+            self._has_sent = True
+            if self._outgoing.backlog <= NEARLY_EMPTY:
+                self._emit(frame, frame.text)
+                asyncio.get_running_loop().call_soon(self._go_on)
+                return
+            self._outgoing.when_drained(self._go_on)
         self._hold(frame)
         if self._characters > _MOST_HELD:
             self.flush()
@@ -49,8 +59,11 @@ class FrameSender:
         for entry in held:
             self._emit(entry.first, "".join(entry.parts))
 
-    def _drained(self) -> None:
-        self._called = False
+    def _go_on(self) -> None:
+        if self._held and self._outgoing.backlog > NEARLY_EMPTY:
+            self._outgoing.when_drained(self._go_on)
+            return
+        self._has_sent = False
         self.flush()
 
     def _hold(self, frame: StreamFrame) -> None:
@@ -62,17 +75,3 @@ class FrameSender:
         entry.parts.append(frame.text)
         entry.next_offset += len(frame.text)
         self._characters += len(frame.text)
-
-    def _emit(self, frame: StreamFrame, text: str) -> None:
-        source = "callId" if frame.kind == "output" else "messageId"
-        self._notify(
-            STREAM_NOTIFICATION,
-            {
-                "sessionId": frame.session_id,
-                "turnId": frame.turn_id,
-                source: frame.source_id,
-                "kind": frame.kind,
-                "offset": frame.offset,
-                "text": text,
-            },
-        )

@@ -16,14 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from outrider.lsp.transport.framing import MOST_WAITING, NEARLY_EMPTY, FrameReader, FramingProblem, framed
+from outrider.ports.framing import FrameReader, FramingProblem, framed
+from outrider.transport.connection import MOST_WAITING, NEARLY_EMPTY
 from outrider.workspace.paths import path_of
 
 _CHUNK: Final = 64 * 1024
 
 
 class TcpConnection:
-    """The one client (`outgoing.Outgoing`)."""
+    """The one client (`connection.Outgoing`)."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Speak over the two ends of a connection."""
