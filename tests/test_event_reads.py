@@ -31,6 +31,7 @@ OTHER_WIRE = {
     "lsp": "objects of LSP and results of commands",
     "models": "what providers send",
     "cli": "results of commands, and errors",
+    "acp/slash.py": "results of commands",
     "ports/model.py": "messages as the log stores them",
     "testing/editor": "what a server under test sends, which may be anything",
     "testing/open_items.py": "events as a user's test has them, plain JSON",

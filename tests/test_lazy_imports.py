@@ -11,6 +11,8 @@ _SERVER = Path(outrider.__file__).parent
 _PACKAGES = ("agent", "models", "permissions", "ports", "tools", "workspace")
 
 _ELSEWHERE = {
+    "agent/customization/front_matter.py": "front matter is read in threads",
+    "tools/page_child.py": "only the child process reads pages",
     "models/http/provider.py": "the client of HTTP is made in a thread, which imports httpx before anything here does",
     "permissions/policy/own_file.py": "files of rules are read and written in threads",
     "permissions/policy/rules_file.py": "files of rules are read and written in threads",
@@ -97,4 +99,53 @@ def test_a_client_of_http_comes_without_the_command_line_of_httpx() -> None:
         "import sys; from outrider.models.http import provider; client = provider._new_client(None, None)\n"
         "assert not isinstance(client, str), client\n"
         "assert not {'click', 'pygments', 'rich'} & sys.modules.keys()"
+    )
+
+
+def test_only_a_client_that_needs_certificates_reads_them() -> None:
+    _run(
+        "from outrider.models.http import provider\n"
+        "def authorities(**how):\n"
+        "    client = provider._new_client(None, None, **how)\n"
+        "    return client._transport._pool._ssl_context.cert_store_stats()['x509_ca']\n"
+        "assert authorities() > 0 == authorities(is_plain=True)\n"
+    )
+
+
+def test_a_method_of_a_dataclass_is_compiled_when_it_is_called_and_does_as_ever() -> None:
+    _run(
+        "from outrider.late_dataclasses import compile_methods_late; compile_methods_late()\n"
+        "import dataclasses, types, typing\n"
+        "late = '_create_fn' in vars(dataclasses)\n"
+        "T = typing.TypeVar('T')\n"
+        "@dataclasses.dataclass(frozen=True, slots=True)\n"
+        "class Base:\n"
+        "    'One.'\n"
+        "    number: int\n"
+        "    names: list[str] = dataclasses.field(default_factory=list)\n"
+        "@dataclasses.dataclass(frozen=True, slots=True, order=True)\n"
+        "class More(Base, typing.Generic[T]):\n"
+        "    'Another.'\n"
+        "    other: str = dataclasses.field(default='x', kw_only=True)\n"
+        "    def __post_init__(self):\n"
+        "        assert self.number >= 0\n"
+        "def compiled(cls, name):\n"
+        "    return vars(cls)[name].__code__.co_filename == '<string>'\n"
+        "assert compiled(Base, '__init__') is not late\n"
+        "one, same, bigger = More(1, ['a']), More(1, ['a'], other='x'), More(2)\n"
+        "assert compiled(More, '__init__') and compiled(Base, '__init__') is not late\n"
+        "assert one == same and one != bigger and one < bigger and one != Base(1, ['a'])\n"
+        "assert repr(one) == \"More(number=1, names=['a'], other='x')\", repr(one)\n"
+        "assert hash(Base(1, ())) == hash(Base(1, ())) and {Base(1, ()): 2}[Base(1, ())] == 2\n"
+        "assert dataclasses.replace(one, number=3) == More(3, ['a'])\n"
+        "assert dataclasses.asdict(one) == {'number': 1, 'names': ['a'], 'other': 'x'}\n"
+        "def refused(error, change):\n"
+        "    try:\n"
+        "        change()\n"
+        "    except error:\n"
+        "        return True\n"
+        "assert refused(dataclasses.FrozenInstanceError, lambda: setattr(one, 'number', 4))\n"
+        "assert refused(dataclasses.FrozenInstanceError, lambda: delattr(one, 'number'))\n"
+        "assert refused(TypeError, lambda: More()) and refused(TypeError, lambda: More(1, more=2))\n"
+        "assert compiled(More, '__eq__')\n"
     )

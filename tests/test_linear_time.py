@@ -188,7 +188,7 @@ _STILL = {
     **dict.fromkeys(
         (
             "agent/context/briefing.py", "agent/interaction/review_document.py", "agent/task_document/page.py", "cli/diffs.py", "cli/scenario.py",
-            "cli/terminal.py", "lsp/transport/framing.py", "lsp/features/progress_reporter.py", "models/dialects/decoder.py",
+            "cli/terminal.py", "ports/framing.py", "lsp/features/progress_reporter.py", "models/dialects/decoder.py",
             "models/dialects/openai_responses.py", "models/dialects/decoder.py", "models/thinking.py",
             "permissions/policy/rules.py", "permissions/policy/rules_file.py", "permissions/policy/trust.py", "processes/environment.py", "store/locks.py",
             "testing/diffs.py", "testing/scenario_folder.py", "testing/scenario_files/transcript.py", "tools/run_command/git.py",

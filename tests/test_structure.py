@@ -81,7 +81,7 @@ def test_the_check_before_a_change_runs_the_second_command() -> None:
 
 def test_a_context_and_the_services_have_few_parts() -> None:
     assert len(fields(ToolContext)) <= 15
-    assert len(fields(Services)) <= 10
+    assert len(fields(Services)) <= 12
 
 
 def test_a_tool_gets_only_what_its_effect_needs() -> None:
@@ -91,7 +91,7 @@ def test_a_tool_gets_only_what_its_effect_needs() -> None:
         "edit": {ReadContext, EditContext},
         "execute": {JobContext, ToolContext},
     }
-    tools = own_tools().offered(read_only=False)
+    tools = own_tools().offered("agent")
     wrong = {
         tool.name: context
         for tool in tools
@@ -105,7 +105,7 @@ def test_a_context_that_only_reads_has_no_way_to_an_effect() -> None:
     assert {field.name for field in fields(ReadContext)} == {
         "workspace",
         "knowledge",
-        "diagnostics",
+        "languages",
         "masking",
         "limits",
     }

@@ -23,6 +23,16 @@ WAIT: Final = "outrider.wait"
 EVENTS: Final = "outrider.events"
 SESSIONS: Final = "outrider.sessions"
 RESUME: Final = "outrider.resume"
+LEAVE: Final = "outrider.leave"
+CONTINUE: Final = "outrider.continue"
+RESEND: Final = "outrider.resend"
+RESTORE: Final = "outrider.restore"
+QUEUE: Final = "outrider.queue"
+FORK: Final = "outrider.fork"
+RENAME: Final = "outrider.rename"
+DELETE: Final = "outrider.delete"
+IMPORT: Final = "outrider.import"
+SETUP: Final = "outrider.setup"
 UNDO: Final = "outrider.undo"
 REDO: Final = "outrider.redo"
 CHANGES: Final = "outrider.changes"
@@ -36,10 +46,14 @@ EXPORT: Final = "outrider.export"
 PERMISSIONS: Final = "outrider.permissions"
 TRUST: Final = "outrider.trust"
 JOBS: Final = "outrider.jobs"
+CUSTOM_COMMANDS: Final = "outrider.commands"
+PLAN: Final = "outrider.plan"
+SERVERS: Final = "outrider.servers"
 
 COMMAND_NAMES: Final = (
     RUN, EXPLORE, STEER, CANCEL, ANSWER, STATUS, WAIT, EVENTS, SESSIONS, RESUME, UNDO, REDO, CHANGES, TOOLS,
-    MODELS, DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS, RETRY,
+    MODELS, DOCTOR, PROMPT, MAP, OPEN, EXPORT, PERMISSIONS, TRUST, JOBS, CUSTOM_COMMANDS, SERVERS, RETRY,
+    CONTINUE, RESEND, RESTORE, QUEUE, FORK, RENAME, DELETE, IMPORT, LEAVE, SETUP, PLAN,
 )  # fmt: skip
 
 # Notifications to the client, sent only where it set `events: true`.
@@ -87,6 +101,9 @@ ALWAYS_EVERYWHERE: Final = "Always everywhere"
 """After `Always allow…`: save them, for every workspace."""
 ALWAYS_BACK: Final = "Back"
 """After `Always allow…`: save nothing, and ask as before."""
+ALLOW_ALL: Final = "Allow all …"
+"""Approval of several edits of one step, `…` being their number: do them all. Asked so where the client shows one question at
+a time; every edit is an item of its own all the same."""
 REVIEW: Final = "Review…"
 """Approval: open an edit, or another long item, as a document, and ask again. An edit is reviewed in it hunk by hunk;
 a command can be answered there with a note."""
@@ -109,10 +126,20 @@ KEEP: Final = "Keep"
 """After a command that changed protected files: leave them as they are now."""
 ANSWER_IN_DOCUMENT: Final = "Answer in a document…"
 """Question or client tool: open a document to write the answer in. The turn parks meanwhile."""
+OPEN_PAGE: Final = "Open the page"
+"""Question of an MCP server: open the page that it names in the browser, and tell it so."""
+ACCEPT: Final = "Accept"
+"""Question of an MCP server that wants no value: yes."""
+DECLINE: Final = "Decline"
+"""Question of an MCP server: give it nothing. The call goes on as the server likes."""
 TRUST_WORKSPACE: Final = "Trust this workspace"
 """Question of trust: the folder's instructions and your permission mode count from now on."""
 STAY_READ_ONLY: Final = "Stay read-only"
 """Question of trust: Outrider edits nothing and runs nothing there, until you undo this."""
+ALLOW_COMMANDS: Final = "Allow these commands"
+"""Question about the commands in a trusted workspace's settings: each may run from now on, until it is changed there."""
+IGNORE_COMMANDS: Final = "Ignore them"
+"""Question about the commands in a trusted workspace's settings: they do not run, until they are changed there."""
 TRUST_ITEM: Final = "trust_"
 """What the id of a question about trust begins with; it is in no event."""
 KEEP_MINE: Final = "Keep mine"
@@ -124,9 +151,9 @@ TAKE_THE_REDO: Final = "Take the redo"
 OPEN_BOTH: Final = "Open both"
 """Conflict of an undo or redo: leave it, and show both texts as documents in `.outrider/`."""
 TITLES: Final = (
-    "ALLOW_ONCE", "ALLOW_SESSION", "ALWAYS_ALLOW", "ALWAYS_HERE", "ALWAYS_EVERYWHERE", "ALWAYS_BACK", "REVIEW", "REJECT",
-    "SAVE_AND_CONTINUE", "RUN_WITHOUT_SAVING", "SAVE_CANCEL", "PUT_BACK", "KEEP", "RUN_OUTSIDE", "ANSWER_IN_DOCUMENT",
-    "TRUST_WORKSPACE", "STAY_READ_ONLY", "KEEP_MINE", "TAKE_THE_UNDO", "TAKE_THE_REDO", "OPEN_BOTH",
+    "ALLOW_ONCE", "ALLOW_SESSION", "ALWAYS_ALLOW", "ALWAYS_HERE", "ALWAYS_EVERYWHERE", "ALWAYS_BACK", "ALLOW_ALL", "REVIEW", "REJECT",
+    "SAVE_AND_CONTINUE", "RUN_WITHOUT_SAVING", "SAVE_CANCEL", "PUT_BACK", "KEEP", "RUN_OUTSIDE", "ANSWER_IN_DOCUMENT", "OPEN_PAGE", "ACCEPT", "DECLINE",
+    "TRUST_WORKSPACE", "STAY_READ_ONLY", "ALLOW_COMMANDS", "IGNORE_COMMANDS", "KEEP_MINE", "TAKE_THE_UNDO", "TAKE_THE_REDO", "OPEN_BOTH",
 )  # fmt: skip
 """The names of these constants."""
 APPROVING: Final = frozenset(
@@ -141,13 +168,28 @@ APPROVING: Final = frozenset(
         KEEP,
         RUN_WITHOUT_SAVING,
         TRUST_WORKSPACE,
+        ALLOW_COMMANDS,
     }
 )
 """Titles with which something may happen that would not happen otherwise."""
 
+
+def allow_all(count: int) -> str:
+    """The title that allows so many edits at once."""
+    return ALLOW_ALL.replace("…", str(count))
+
+
+def approves(title: str) -> bool:
+    """Whether a title lets something happen that would not happen otherwise."""
+    return title in APPROVING or title.startswith(ALLOW_ALL.rstrip("…"))
+
+
 EDIT_TOOLS: Final = frozenset(
-    {"edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file"}
-)
+    {
+        "edit_file", "apply_patch", "insert_lines", "write_file", "delete_file", "rename_file", "rename_symbol",
+        "code_actions", "format",
+    }
+)  # fmt: skip
 """The tools whose effect is `edit`."""
 
 ACTION_PREFIX: Final = "Outrider: "

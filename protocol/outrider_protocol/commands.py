@@ -1,7 +1,7 @@
 """The commands of `workspace/executeCommand`: the params and the result of each, and the table of them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
@@ -10,6 +10,7 @@ from outrider_protocol.events import (
     Conflict,
     Context,
     Decision,
+    Done,
     JobStatus,
     Mode,
     NotUndoable,
@@ -18,6 +19,7 @@ from outrider_protocol.events import (
     Outcome,
     Phase,
     PlanItem,
+    QueuedRun,
     ReviewedHunk,
     RulePattern,
     Scope,
@@ -29,21 +31,42 @@ from outrider_protocol.events import (
 )  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import Effect, LimitsPatch, Price, Thinking, Tier
+from outrider_protocol.settings import Effect, EnvName, LimitsPatch, Price, ProviderKind, Thinking, Tier
 from outrider_protocol.wire import Wire
 
 Text = Annotated[str, Field(min_length=1)]
+
+KeyPlace = Literal["keyring", "file", "env", "client"]
+"""Where a provider's key is kept: the system's keyring; a file that only its owner can read; a variable that the user sets;
+the client, which gives it to the server as a variable."""
+
+
+class ForkFrom(Wire):
+    """Where a session branches off."""
+
+    session_id: str
+    """The session that is copied; it may run in another process, and stays as it is."""
+    turn_id: str | None = None
+    """The last turn that the copy has; absent: the latest one that has ended."""
+    files: bool = False
+    """Whether files go back to what they were at the end of that turn. What others wrote since stays, as with an undo."""
 
 
 class ExploreParams(Wire):
     """The mode of its turn is `explore`."""
 
     prompt: Text
-    """The task, in words. Images that it names by path come with it."""
+    """The task, in words. Images that it names by path come with it. `/name arguments` calls a custom command of that name (see
+    `outrider.commands`); with any other first word the text is meant as it is."""
     context: Context | None = None
     """What the user is looking at."""
     session_id: str | None = None
-    """The session to continue, opened from the log if needed; absent: a new one."""
+    """The session to continue, opened from the log if needed. At most one of this and the next two; with none of them a new
+    session begins."""
+    continue_: bool | None = Field(default=None, validation_alias="continue", serialization_alias="continue")
+    """True: continue the session that this client worked in last; a new one if there is none."""
+    fork: ForkFrom | None = None
+    """Continue a copy of a session."""
     model: str | None = None
     """Another model than that of the settings, for this turn."""
     limits: LimitsPatch | None = None
@@ -51,15 +74,47 @@ class ExploreParams(Wire):
     thinking: Thinking | None = None
     """How much the model thinks, for this turn."""
 
+    @model_validator(mode="after")
+    def _one_session(self) -> Self:
+        if [self.session_id, self.fork, self.continue_ or None].count(None) < 2:
+            raise ValueError("give at most one of sessionId, continue and fork")
+        return self
+
 
 class RunParams(ExploreParams):
     """It starts at once, or waits in the queue of a busy session. Cancelling this request does not end the turn."""
 
     mode: Mode = "agent"
     """`plan` and `explore` are read-only: they answer with a plan, or with an answer."""
+    acceptance: list[Text] | None = None
+    """Commands that decide whether the task is done. They run, by the same permissions as all commands, when the model
+    stops after a change; a failure goes back to it, three times at most."""
+    plan: list[PlanItem] | None = None
+    """The steps of the task, which its plan begins with."""
     draft: str | None = None
     """Set by actions of the task document: the state of it that the text is from. One draft is sent once; a second
     time fails with `already_resolved`."""
+
+
+class PlanParams(Wire):
+    """Its steps stand under `## Steps`, its checks under `## Checks`. What is open in an editor counts, saved or not.
+
+    The steps become the plan of the turn, the checks its `acceptance`. It runs in the session that planned it, if that is open here
+    and idle, else in a new one. A document that is missing or says no step fails with `invalid`.
+    """
+
+    uri: str
+    """The document, a file of the workspace."""
+    session_id: str | None = None
+    """Another session to run it in."""
+    model: str | None = None
+    """Another model than that of the settings."""
+    limits: LimitsPatch | None = None
+    """Other limits, for this turn."""
+    thinking: Thinking | None = None
+    """How much the model thinks, for this turn."""
+    acceptance: list[Text] | None = None
+    """Further checks."""
 
 
 class RunResult(Wire):
@@ -97,15 +152,39 @@ class SteerResult(Wire):
 
 
 class RetryParams(Wire):
-    """Ends the wait before the next attempt at a model. Fails with `not_waiting` or `no_running_turn`."""
+    """A turn that waits for its next attempt at a model makes it at once; else it fails with `not_waiting`.
+
+    A turn that failed, was refused or was cancelled is tried again, by a new turn that begins where it stopped: its task, its
+    steps and their results are in the conversation. Possible for the latest turn of its session.
+    """
 
     turn_id: str
+    model: str | None = None
+    """Another model, for the new turn."""
 
 
 class RetryResult(Wire):
-    """The turn."""
+    """What runs now."""
 
+    session_id: str
     turn_id: str
+    """The turn that waited, or the new one."""
+
+
+class ContinueParams(Wire):
+    """A new turn goes on where the latest one of the session stopped, with new limits.
+
+    That one spent its budget, failed, was refused or was cancelled; else it fails with `nothing_to_continue`. The task is not
+    repeated.
+    """
+
+    session_id: str
+    model: str | None = None
+    """Another model than that of the settings."""
+    limits: LimitsPatch | None = None
+    """Other limits than those of the settings."""
+    thinking: Thinking | None = None
+    """How much the model thinks."""
 
 
 class CancelParams(Wire):
@@ -145,6 +224,9 @@ class AnswerParams(Wire):
     """For an edit, with `allow_once` or `reject`: decisions about single hunks."""
     scope: Scope | None = None
     """With `allow_always`: where its rules hold; absent: in this workspace."""
+    together: bool = False
+    """With `allow_once` or `reject`: whether it answers all open edits of the item's `group`. A `review` then decides about hunks
+    of all of them."""
 
     @model_validator(mode="after")
     def _one_of(self) -> "AnswerParams":
@@ -167,14 +249,6 @@ class StatusParams(Wire):
 
     session_id: str | None = None
     """Only this one."""
-
-
-class QueuedRun(Wire):
-    """A turn that waits for the running one."""
-
-    turn_id: str
-    prompt: str
-    """The task."""
 
 
 class PendingSteering(Wire):
@@ -220,8 +294,46 @@ class SessionStatus(Wire):
     """Of the whole session."""
     retry_in: float | None = None
     """Seconds until the next attempt at a model; absent if it does not wait for one."""
+    elsewhere: bool = False
+    """Whether another process runs it. Answers, texts, tasks and cancels go there; what it edits is edited there."""
     latencies: list[ModelLatency] = Field(default_factory=list[ModelLatency])
     """How fast its models were."""
+
+
+class QueueParams(Wire):
+    """Changes what waits: a task behind the running turn, or a text that the model has not got yet.
+
+    What has begun meanwhile, or is unknown, fails with `unknown_id`.
+    """
+
+    session_id: str
+    id: str
+    """The `turnId` of a task in the queue, or the `pendingId` of a steering text."""
+    action: Literal["edit", "move", "remove", "steer"]
+    """`edit`: replace its text. `move`: give a task another place. `remove`: withdraw it. `steer`: turn a task into a text
+    for the running turn."""
+    text: Text | None = None
+    """With `edit`: the new text."""
+    to: Annotated[int, Field(ge=0)] | None = None
+    """With `move`: its place in the queue, from 0; beyond the end is the end."""
+
+    @model_validator(mode="after")
+    def _what_it_needs(self) -> "QueueParams":
+        if (self.text is not None) != (self.action == "edit"):
+            raise ValueError("a text goes with edit, and edit needs one")
+        if (self.to is not None) != (self.action == "move"):
+            raise ValueError("to goes with move, and move needs it")
+        return self
+
+
+class QueueResult(Wire):
+    """What waits now."""
+
+    session_id: str
+    queue: list[QueuedRun]
+    """Tasks that wait, the next one first."""
+    steering: list[PendingSteering]
+    """Texts that the model has not got yet."""
 
 
 class StatusResult(Wire):
@@ -251,6 +363,8 @@ class WaitResult(Wire):
     """As in `turn.finished`: usually the model's last words."""
     usage: Usage | None = None
     """What it has used."""
+    done: Done | None = None
+    """What shows that it is done, as in `turn.finished`."""
     open: list[Open] | None = None
     """With `needs_input`: what waits for an answer."""
 
@@ -281,7 +395,22 @@ class EventsResult(Wire):
 
 
 class SessionsParams(Wire):
-    """The latest first. It has no params."""
+    """The latest first."""
+
+    query: Text | None = None
+    """Only sessions in which one text has all these words: a name, a task, an answer of the model or of the user. Capitals do
+    not matter."""
+    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """The most wanted."""
+
+
+class SessionMatch(Wire):
+    """Where a session has the words that were searched."""
+
+    turn_id: str | None = None
+    """The turn; absent for a name."""
+    text: str
+    """The words, with some text around them."""
 
 
 class SessionSummary(Wire):
@@ -289,7 +418,7 @@ class SessionSummary(Wire):
 
     session_id: str
     title: str
-    """From a model (`session.titled`), else the first task as one line."""
+    """What a user called it (`session.renamed`), else what a model did (`session.titled`), else the first task as one line."""
     state: Literal["idle", "running", "parked", "closed"]
     """`closed`: not open in this process, and nothing waits. `parked`: something waits for the user, even if the
     process that asked was killed."""
@@ -303,6 +432,10 @@ class SessionSummary(Wire):
     """Time of its latest event, without those of opening, closing and followed renames."""
     turns: int
     """How many turns it has."""
+    forked_from: str | None = None
+    """The session that it is a copy of."""
+    match: SessionMatch | None = None
+    """With `query`: the latest place."""
 
 
 class SessionsResult(Wire):
@@ -317,6 +450,9 @@ class ResumeParams(Wire):
 
     The model is told what was undone or changed meanwhile. A command that was running is not run again: its result is
     `interrupted`, `notUndoable` of `outrider.changes` names it, and the turn cannot end as `no_changes`.
+
+    A session that another process runs is joined: its events come here too, its open items are asked here as well, and the
+    first answer counts. That ends with `outrider.leave`, or when the other process releases the session.
     """
 
     session_id: str
@@ -335,6 +471,8 @@ class UndoParams(Wire):
     session."""
     id: str | None = None
     """A hunk of `outrider.changes`, a change, a call (`step`) or a turn; absent: the latest."""
+    ids: list[str] | None = None
+    """Several of them, one after the other, in place of `id`."""
     wait: bool = True
     """False: the answer comes at once and is empty, for an editor that blocks until then. A message says what was
     left."""
@@ -354,6 +492,119 @@ class UndoResult(Wire):
     """What was left because it was changed afterwards."""
     not_undoable: list[NotUndoable]
     """What cannot be undone."""
+
+
+class RestoreParams(Wire):
+    """Takes a session back to before a message, by default the files and the conversation.
+
+    Fails with `turn_running` while a turn runs. The log keeps everything: `outrider.redo` brings the files back, and a fork
+    that ends with one of the turns brings the conversation back.
+    """
+
+    session_id: str
+    turn_id: str
+    """The turn that the message began. It leaves the conversation, with all that came after it."""
+    files: bool = True
+    """Whether what these turns changed is undone. What others wrote since stays, as with `outrider.undo`."""
+    conversation: bool = True
+    """Whether the model forgets these turns. Its plan is the one from before them."""
+
+    @model_validator(mode="after")
+    def _something(self) -> "RestoreParams":
+        if not self.files and not self.conversation:
+            raise ValueError("nothing is left to restore: one of files and conversation must be true")
+        return self
+
+
+class ResendParams(Wire):
+    """Restores a session to before a message, as `outrider.restore` does, and sends another one in its place.
+
+    Context, mode, limits and checks are those of the message that is replaced, unless they are given.
+    """
+
+    session_id: str
+    turn_id: str
+    """The turn that the message began."""
+    prompt: Text
+    """The new text."""
+    files: bool = True
+    """Whether what the turns from there on changed is undone first."""
+    context: Context | None = None
+    """What the user is looking at."""
+    mode: Mode | None = None
+    """As in `outrider.run`."""
+    model: str | None = None
+    """Another model than that of the settings, for this turn."""
+
+
+class ForkResult(Wire):
+    """The new session. Its log has the events of the other one up to that turn, then `session.forked`."""
+
+    session_id: str
+    from_session_id: str
+    """The session that was copied."""
+    turn_id: str
+    """The last turn of the copy."""
+    undo: UndoResult | None = None
+    """With `files`: what became of the changes that came later. They were undone in the session that was copied."""
+
+
+class RestoreResult(Wire):
+    """What was restored."""
+
+    session_id: str
+    turn_id: str
+    """The turn that the message began."""
+    prompt: str
+    """The message, for whoever wants to write it anew."""
+    turns: list[str]
+    """The turns that left the conversation, that one first; empty if only files were restored."""
+    undo: UndoResult | None = None
+    """With `files`: what became of them."""
+
+
+class RenameParams(Wire):
+    """The name stays, whatever a model would call the session."""
+
+    session_id: str
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    """The new name, one line."""
+
+
+class RenameResult(Wire):
+    """The session's name now."""
+
+    session_id: str
+    title: str
+    """Its name."""
+
+
+class DeleteParams(Wire):
+    """Removes the session's events, the texts and messages that no other session needs, and its recording, for good.
+
+    Their bytes are overwritten. What it changed in files stays. Fails with `turn_running` or `session_in_use` while a turn
+    runs; a turn that waits for an answer is cancelled first.
+    """
+
+    session_id: str
+
+
+class DeleteResult(Wire):
+    """The session that is gone."""
+
+    session_id: str
+
+
+class LeaveParams(Wire):
+    """Ends what `outrider.resume` of a session in another process began; that one runs on."""
+
+    session_id: str
+
+
+class LeaveResult(Wire):
+    """The session that is no longer watched."""
+
+    session_id: str
 
 
 class ChangesParams(Wire):
@@ -530,7 +781,7 @@ class PromptSection(Wire):
     """A part of a request, and about how many tokens it has."""
 
     kind: str
-    """`identity`, `mode`, `work`, `environment`, `commands`, `permissions`, `instructions`, `prompt`, `open`, `selection`,
+    """`identity`, `mode`, `work`, `environment`, `commands`, `permissions`, `instructions`, `memory`, `prompt`, `open`, `selection`,
     `diagnostics`, `date`, `git`, `files`, `project`, `map`, `summary`, `tools`, or the role of its messages."""
     name: str | None = None
     """Which one of its kind."""
@@ -604,13 +855,14 @@ class MapResult(Wire):
 class OpenParams(Wire):
     """The documents are in `.outrider/` of the first workspace folder, which git ignores.
 
-    They are the task document, an open item in full (an edit is reviewed in it), or one to write an answer in.
+    They are the task document, an open item in full (an edit is reviewed in it), one to write an answer in, the changes of a
+    turn, of which some can be left out, or the one in which a model is set up.
     """
 
-    what: Literal["task", "review", "answer"] = "task"
+    what: Literal["task", "review", "answer", "changes", "setup"] = "task"
     """Which document."""
     id: str | None = None
-    """For `review` and `answer`: the open item."""
+    """For `review` and `answer`: the open item; for `changes`: the turn."""
 
 
 class OpenResult(Wire):
@@ -627,6 +879,26 @@ class ExportParams(Wire):
     """
 
     session_id: str
+
+
+class ImportParams(Wire):
+    """Takes an exported session into this workspace, under a new id, to read it and to go on with it.
+
+    Nothing that it says counts as permission, its changes cannot be undone here, and its turns have ended.
+    """
+
+    export: Export
+    """What `outrider.export` gave."""
+
+
+class ImportResult(Wire):
+    """The new session."""
+
+    session_id: str
+    title: str
+    """Its name."""
+    turns: int
+    """How many turns it has."""
 
 
 class NewRule(RulePattern):
@@ -802,6 +1074,202 @@ class JobsResult(Wire):
     """With an id: what it printed, head and tail."""
 
 
+class ServersParams(Wire):
+    """Language servers and MCP servers. `login` shows the page where you log in to an MCP server; `logout` forgets its token."""
+
+    action: Literal["list", "restart", "login", "logout"] = "list"
+    """What to do first."""
+    name: str | None = None
+    """With all but `list`: the server."""
+
+    @model_validator(mode="after")
+    def _what_it_needs(self) -> "ServersParams":
+        if (self.name is None) != (self.action == "list"):
+            raise ValueError("a name goes with restart, login and logout, and each of them needs one")
+        return self
+
+
+class ServerInfo(Wire):
+    """A server that Outrider is a client of."""
+
+    name: str
+    """Its name in the settings; of a missing one the language."""
+    kind: Literal["language", "mcp"]
+    """What it serves: a language, or tools for the model."""
+    folder: str | None = None
+    """The workspace folder that it is for."""
+    state: Literal["missing", "available", "starting", "running", "ended", "failed", "login", "waiting"]
+    """`available`: it starts when it is needed; `ended`: by itself, and starts again; `failed`: too often. Of an MCP server
+    `login`: it wants you to log in; `waiting`: a workspace configures it, and you have not allowed it."""
+    version: str | None = None
+    """Its version, by its own word."""
+    memory: int | None = None
+    """Bytes that it and what it started have in memory."""
+    detail: str | None = None
+    """Its last error; of a missing one how to get it."""
+    origin: str | None = None
+    """For an MCP server: where it is configured."""
+    runs: str | None = None
+    """For an MCP server: what is run, or the address that is reached."""
+    protocol: str | None = None
+    """For an MCP server: the revision of the protocol that is spoken."""
+    tools: list[str] | None = None
+    """For an MCP server: its tools, as the model knows them."""
+    login_url: str | None = None
+    """For an MCP server: the page of a log-in that is going on."""
+
+
+class ServersResult(Wire):
+    """The servers as they are now."""
+
+    servers: list[ServerInfo]
+    """Language servers, one for each folder and server, then MCP servers."""
+    problems: list[str] = Field(default_factory=list[str])
+    """What is wrong in the configuration of MCP servers, and what of it is not taken."""
+
+
+class CommandsParams(Wire):
+    """Custom commands of the user and of trusted workspaces, prompts of MCP servers, and skills. A task calls one as `/name arguments`."""
+
+
+class CommandArgument(Wire):
+    """An argument that a command names."""
+
+    name: str
+    """Its name."""
+    description: str
+    """What it is for; may be empty."""
+    required: bool
+    """Whether the command needs it."""
+
+
+class CustomCommandInfo(Wire):
+    """A command that a task can call."""
+
+    name: str
+    """A prompt of `outrider.run` that begins with a slash and this name calls it."""
+    description: str
+    """What it is for."""
+    hint: str | None = None
+    """What to write behind its name."""
+    arguments: list[CommandArgument] | None = None
+    """For a prompt of an MCP server: its arguments, given in this order or as `name=value`."""
+    source: str
+    """`user`, `workspace`, `skill`, or `mcp:` and the name of a server."""
+    path: str | None = None
+    """Its file."""
+
+
+class CommandsResult(Wire):
+    """What there is, by name."""
+
+    commands: list[CustomCommandInfo]
+    """By name."""
+    withheld: int | None = None
+    """How many more there are in folders that are not trusted."""
+
+
+class SetupParams(Wire):
+    """Leads from nothing to a model that answers: `list` providers, see the `models` of one, `try` one, `save` it.
+
+    Nothing is written before `save`, which changes the user's `settings.toml` and counts from the next turn on. Only `models`
+    and `try` ask the provider; `try` costs one small request.
+    """
+
+    action: Literal["list", "models", "try", "save"] = "list"
+    """The step."""
+    provider: str | None = None
+    """With all but `list`: the `name` of a listed provider, or another one, with `kind` and `baseUrl`."""
+    kind: ProviderKind | None = None
+    """The API it speaks, if it is not as listed."""
+    base_url: str | None = None
+    """Its address, if it is not as listed."""
+    key: str | None = None
+    """The key itself, without the blanks around it; absent: the one found, or none. It is in no setting and in no log."""
+    keep: KeyPlace | None = None
+    """With `save` and `key`: where the key is kept."""
+    api_key_env: EnvName | None = None
+    """The variable that has the key, or that the client gives it in; absent: as listed."""
+    model: str | None = None
+    """With `try` and `save`: the model, as `models` names it."""
+
+    @model_validator(mode="after")
+    def _what_it_needs(self) -> "SetupParams":
+        if (self.provider is None) != (self.action == "list"):
+            raise ValueError("a provider goes with models, try and save, and each of them needs one")
+        if self.action in {"try", "save"} and not self.model:
+            raise ValueError(f"{self.action} needs a model")
+        if self.action == "save" and (self.key is None) != (self.keep is None):
+            raise ValueError("keep goes with key: it says where the key is kept")
+        return self
+
+
+class SetupProvider(Wire):
+    """A provider that can be set up."""
+
+    name: str
+    """What it is called in the settings."""
+    title: str
+    """What users call it."""
+    kind: ProviderKind
+    """The API it speaks."""
+    base_url: str
+    """Its address."""
+    needs_key: bool
+    """Whether it usually wants a key."""
+    api_key_env: EnvName | None = None
+    """The variable in which its key usually is."""
+    found: str | None = None
+    """What was found of it here, such as a key in a variable or a server that answers; absent: nothing."""
+    configured: bool = False
+    """Whether the settings have it."""
+
+
+class SetupModel(Wire):
+    """A model that a provider offers."""
+
+    name: str
+    """Its name, without the provider."""
+    context_window: int | None = None
+    """Tokens of a request and its answer; absent if unknown."""
+    price: Price | None = None
+    """Absent if unknown."""
+    tools: bool | None = None
+    """Whether it calls tools; absent if unknown."""
+
+
+class SetupTrial(Wire):
+    """What came of one real request."""
+
+    ok: bool
+    """Whether the model answered."""
+    detail: str
+    """How it calls tools, or why it did not answer and what to do."""
+    seconds: float
+    """How long it took."""
+
+
+class SetupResult(Wire):
+    """What the step gave."""
+
+    providers: list[SetupProvider] | None = None
+    """With `list`: those found here first."""
+    keeps: list[KeyPlace] | None = None
+    """With `list`: where this machine can keep a key, the best first."""
+    models: list[SetupModel] | None = None
+    """With `models`: what the provider offers, which may be nothing."""
+    trial: SetupTrial | None = None
+    """With `try`: what came of it."""
+    model: str | None = None
+    """With `save`: the setting `model` now."""
+    file: str | None = None
+    """With `list` and `save`: the user's settings file."""
+    written: str | None = None
+    """With `save`: the lines of the file that are new."""
+    problem: str | None = None
+    """Why the step gave nothing, and what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table: its name, what it takes, what it gives, what it is for."""
@@ -825,8 +1293,12 @@ REASONS: dict[str, str] = {
     "not_latest": "The latest turn has nothing to undo. `data` names the turn that has: `sessionId`, `turnId`, `prompt`.",
     "store_failed": "The log cannot be read or written; no session was started. A running turn has failed.",
     "too_large": "The session holds more than one answer can carry.",
+    "not_connected": "The prompt calls a command of an MCP server that cannot be asked; the message says why.",
     "no_map": "No folder is open, or maps do not work any more.",
     "cannot_write": "The document or the user's file cannot be written.",
+    "not_supported": "This version, or this system, cannot do it.",
+    "turn_running": "A turn of the session runs. Wait for its end, or cancel it.",
+    "nothing_to_continue": "The turn ended by itself, or another one came after it.",
 }
 """Each `reason` of a RequestFailed, and what it means."""
 
@@ -836,6 +1308,7 @@ COMMANDS: dict[str, Command] = {
     for row in (
         Command(names.RUN, RunParams, RunResult, "Give a task."),
         Command(names.EXPLORE, ExploreParams, RunResult, "Give a read-only task."),
+        Command(names.PLAN, PlanParams, RunResult, "Start the plan in a document."),
         Command(names.STEER, SteerParams, SteerResult, "Add a text for the running turn, or withdraw it."),
         Command(names.CANCEL, CancelParams, CancelResult, "End a turn and everything it started."),
         Command(names.ANSWER, AnswerParams, AnswerResult, "Answer an open item."),
@@ -876,6 +1349,30 @@ COMMANDS: dict[str, Command] = {
             "List trusted folders, and change the trust of one.",
         ),
         Command(names.JOBS, JobsParams, JobsResult, "List, read, wait for and end background jobs."),
-        Command(names.RETRY, RetryParams, RetryResult, "Repeat a failed request now."),
+        Command(
+            names.CUSTOM_COMMANDS,
+            CommandsParams,
+            CommandsResult,
+            "List the custom commands that a task can call.",
+        ),
+        Command(
+            names.SERVERS,
+            ServersParams,
+            ServersResult,
+            "List, restart, log in to and out of language servers and MCP servers.",
+        ),
+        Command(names.RETRY, RetryParams, RetryResult, "Repeat a failed request now, or a failed turn."),
+        Command(names.CONTINUE, ContinueParams, RunResult, "Go on where a turn stopped."),
+        Command(names.RESEND, ResendParams, RunResult, "Send a message anew in place of an earlier one."),
+        Command(names.RESTORE, RestoreParams, RestoreResult, "Go back to before a message."),
+        Command(
+            names.QUEUE, QueueParams, QueueResult, "Edit, move and remove what waits for the running turn."
+        ),
+        Command(names.FORK, ForkFrom, ForkResult, "Begin a session as a copy of another one."),
+        Command(names.RENAME, RenameParams, RenameResult, "Name a session."),
+        Command(names.DELETE, DeleteParams, DeleteResult, "Delete a session."),
+        Command(names.IMPORT, ImportParams, ImportResult, "Take in an exported session."),
+        Command(names.LEAVE, LeaveParams, LeaveResult, "Stop watching a session of another process."),
+        Command(names.SETUP, SetupParams, SetupResult, "Set up a provider and a model."),
     )
 }

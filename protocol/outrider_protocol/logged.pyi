@@ -22,7 +22,7 @@ class EventData(TypedDict):
 
 class SessionStarted(EventData):
     folders: list[str]
-    permissionMode: Literal["read-only", "ask", "auto-edit", "full"]
+    permissionMode: Literal["read-only", "ask", "auto-edit", "auto", "full"]
     version: str
     realFolders: NotRequired[list[str]]
     toolsHash: NotRequired[str]
@@ -43,7 +43,7 @@ class SessionRestored(EventData):
     turnId: NotRequired[str]
     rests: NotRequired[bool]
     folders: list[str]
-    permissionMode: Literal["read-only", "ask", "auto-edit", "full"]
+    permissionMode: Literal["read-only", "ask", "auto-edit", "auto", "full"]
     limits: NotRequired[Limits]
     realFolders: NotRequired[list[str]]
     toolsHash: NotRequired[str]
@@ -87,9 +87,15 @@ class SessionTitled(EventData):
     reason: NotRequired[str]
     usage: NotRequired[Usage]
 
+class SessionRenamed(EventData):
+    title: str
+
 class SessionForked(EventData):
     fromSessionId: str
     fromSeq: int
+
+class SessionImported(EventData):
+    fromSessionId: str
 
 class SessionClosed(EventData):
     reason: str
@@ -116,6 +122,21 @@ class Context(TypedDict):
     documents: list[str]
     diagnostics: list[Diagnostics]
 
+class CommandOutput(TypedDict):
+    at: int
+    command: str
+
+class Invoked(TypedDict):
+    name: str
+    source: str
+    path: NotRequired[str]
+    text: str
+    outputs: NotRequired[list[CommandOutput]]
+
+class PlanItem(TypedDict):
+    text: str
+    status: Literal["pending", "in_progress", "done"]
+
 class TurnQueued(EventData):
     prompt: str
     mode: Literal["agent", "plan", "explore"]
@@ -123,10 +144,22 @@ class TurnQueued(EventData):
     context: NotRequired[Context]
     limits: NotRequired[dict[str, Any]]
     thinking: NotRequired[Literal["off", "low", "medium", "high", "max"] | int]
+    invoked: NotRequired[Invoked]
+    checks: NotRequired[list[str]]
+    plan: NotRequired[list[PlanItem]]
+    continues: NotRequired[str]
+
+class QueuedRun(TypedDict):
+    turnId: str
+    prompt: str
+
+class QueueChanged(EventData):
+    queue: list[QueuedRun]
 
 class TurnSettings(TypedDict):
-    permissionMode: Literal["read-only", "ask", "auto-edit", "full"]
+    permissionMode: Literal["read-only", "ask", "auto-edit", "auto", "full"]
     limits: Limits
+    autonomy: Literal["cautious", "balanced", "decisive"]
 
 class TurnStarted(EventData):
     prompt: str
@@ -135,13 +168,50 @@ class TurnStarted(EventData):
     context: NotRequired[Context]
     limits: NotRequired[dict[str, Any]]
     thinking: NotRequired[Literal["off", "low", "medium", "high", "max"] | int]
+    invoked: NotRequired[Invoked]
     settings: NotRequired[TurnSettings]
+    checks: NotRequired[list[str]]
+    plan: NotRequired[list[PlanItem]]
+    continues: NotRequired[str]
 
 _TurnPhase = TypedDict("_TurnPhase", {"from": Literal["start", "prepare", "assistant", "tools", "verify", "finish"]})
 
 class TurnPhase(EventData, _TurnPhase):
     to: Literal["start", "prepare", "assistant", "tools", "verify", "finish"]
     reason: str
+
+class HookCall(TypedDict):
+    id: str
+    command: str
+    hook: str
+    refuses: NotRequired[bool]
+
+class HookStarted(EventData):
+    on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd"]
+    callId: NotRequired[str]
+    calls: list[HookCall]
+
+class HookFinished(EventData):
+    on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd"]
+    callId: NotRequired[str]
+    refused: NotRequired[str]
+    asks: NotRequired[str]
+    arguments: NotRequired[str]
+    told: NotRequired[str]
+
+class CheckCall(TypedDict):
+    id: str
+    command: str
+
+class VerifyStarted(EventData):
+    attempt: int
+    calls: list[CheckCall]
+    ignored: NotRequired[list[str]]
+
+class VerifyFinished(EventData):
+    attempt: int
+    failed: list[str]
+    told: NotRequired[str]
 
 class RulePattern(TypedDict):
     tool: str
@@ -150,6 +220,15 @@ class RulePattern(TypedDict):
     script: NotRequired[str]
     path: NotRequired[str]
     host: NotRequired[str]
+
+class InputField(TypedDict):
+    name: str
+    title: str
+    description: NotRequired[str]
+    kind: Literal["text", "integer", "number", "boolean", "choice", "choices"]
+    required: bool
+    options: NotRequired[list[str]]
+    titles: NotRequired[list[str]]
 
 class Open(TypedDict):
     id: str
@@ -163,6 +242,9 @@ class Open(TypedDict):
     allowFreeForm: bool
     documentUri: NotRequired[str]
     always: NotRequired[list[RulePattern]]
+    fields: NotRequired[list[InputField]]
+    url: NotRequired[str]
+    group: NotRequired[str]
 
 class TurnParked(EventData):
     open: list[Open]
@@ -170,14 +252,35 @@ class TurnParked(EventData):
 class TurnResumed(EventData):
     id: str
 
+class CheckRun(TypedDict):
+    kind: Literal["test", "types", "lint", "build", "other"]
+    command: str
+    exitCode: NotRequired[int]
+    ok: bool
+    stale: bool
+    seconds: float
+
+class DoneDiagnostics(TypedDict):
+    introduced: int
+    fixed: int
+
+class Done(TypedDict):
+    state: Literal["no_changes", "unverified", "checked", "check_failed"]
+    line: str
+    changed: list[str]
+    checks: list[CheckRun]
+    openItems: list[str]
+    diagnostics: NotRequired[DoneDiagnostics]
+
 class TurnFinished(EventData):
     outcome: Literal["completed", "cancelled", "budget_exhausted", "failed", "refused"]
     reason: str
     summary: str
     usage: Usage
+    done: NotRequired[Done]
 
 class SettingsChanged(EventData):
-    permissionMode: Literal["read-only", "ask", "auto-edit", "full"]
+    permissionMode: Literal["read-only", "ask", "auto-edit", "auto", "full"]
 
 class AddedMessages(TypedDict):
     after: int
@@ -283,6 +386,33 @@ class WireImage(TypedDict):
     height: int
     size: int
 
+class CheckFailure(TypedDict):
+    path: str
+    line: int
+    column: NotRequired[int]
+    message: str
+    severity: Literal["error", "warning"]
+
+class Ran(TypedDict):
+    kind: Literal["test", "types", "lint", "build", "other"]
+    command: str
+    exitCode: NotRequired[int]
+    failures: NotRequired[list[CheckFailure]]
+
+class Problem(TypedDict):
+    path: str
+    line: int
+    severity: Literal["error", "warning", "information", "hint"]
+    message: str
+    source: NotRequired[str]
+    code: NotRequired[str]
+
+class Verdict(TypedDict):
+    introduced: list[Problem]
+    introducedCount: int
+    fixed: list[Problem]
+    fixedCount: int
+
 class ToolFinished(EventData):
     callId: str
     name: str
@@ -290,7 +420,9 @@ class ToolFinished(EventData):
     content: str
     read: NotRequired[list[ReadText]]
     images: NotRequired[list[WireImage]]
+    ran: NotRequired[Ran]
     masked: NotRequired[int]
+    verdict: NotRequired[Verdict]
 
 class ApprovalRequested(EventData):
     id: str
@@ -304,6 +436,8 @@ class ApprovalRequested(EventData):
     always: NotRequired[list[RulePattern]]
     changeIds: NotRequired[list[str]]
     reviewed: NotRequired[bool]
+    group: NotRequired[str]
+    trial: NotRequired[Verdict]
 
 class ReviewedHunk(TypedDict):
     id: str
@@ -330,14 +464,24 @@ class QuestionAsked(EventData):
     id: str
     callId: NotRequired[str]
     question: str
+    detail: NotRequired[str]
     options: list[str]
     allowFreeForm: bool
+    fields: NotRequired[list[InputField]]
+    url: NotRequired[str]
 
 class QuestionAnswered(EventData):
     id: str
     callId: NotRequired[str]
     answer: str
     channel: NotRequired[str]
+
+class InputWanted(EventData):
+    callId: str
+    server: str
+    questions: list[str]
+    keys: list[str]
+    state: NotRequired[str]
 
 class ToolAsked(EventData):
     id: str
@@ -491,6 +635,9 @@ class SandboxAbsent(EventData):
     reason: str
     chosen: bool
 
+class AutoLimited(EventData):
+    reason: str
+
 class JobStarted(EventData):
     jobId: str
     callId: str
@@ -500,19 +647,23 @@ class JobStarted(EventData):
 
 class JobFinished(EventData):
     jobId: str
-    status: Literal["exited", "killed_timeout", "killed_idle", "lost", "killed", "cancelled", "closed", "interrupted"]
+    status: Literal["exited", "killed_timeout", "killed_idle", "killed_full", "lost", "killed", "cancelled", "closed", "interrupted"]
     exitCode: NotRequired[int]
     signal: NotRequired[int]
     seconds: NotRequired[float]
     output: NotRequired[str]
     told: NotRequired[str]
 
-class PlanItem(TypedDict):
-    text: str
-    status: Literal["pending", "in_progress", "done"]
-
 class PlanUpdated(EventData):
     items: list[PlanItem]
+
+class PlanWritten(EventData):
+    path: str
+    goal: str
+    brief: list[str]
+    steps: list[str]
+    files: list[str]
+    checks: list[str]
 
 class InstructionsFound(EventData):
     path: str
@@ -520,6 +671,10 @@ class InstructionsFound(EventData):
 
 class MapDrawn(EventData):
     told: str
+
+class VerdictFound(EventData):
+    verdict: Verdict
+    told: NotRequired[str]
 
 class ContextCompacted(EventData):
     before: int
@@ -550,6 +705,11 @@ class ContextTrimmed(EventData):
     given: list[str]
     messages: list[str]
     contextWindow: int
+
+class ConversationRestored(EventData):
+    turns: list[str]
+    messages: list[str]
+    plan: list[PlanItem]
 
 class BudgetExhausted(EventData):
     limit: str
@@ -583,11 +743,18 @@ LoggedEvent: TypeAlias = (
     _Event[SessionStarted, Literal["session.started"]]
     | _Event[SessionRestored, Literal["session.restored"]]
     | _Event[SessionTitled, Literal["session.titled"]]
+    | _Event[SessionRenamed, Literal["session.renamed"]]
     | _Event[SessionForked, Literal["session.forked"]]
+    | _Event[SessionImported, Literal["session.imported"]]
     | _Event[SessionClosed, Literal["session.closed"]]
     | _Event[TurnQueued, Literal["turn.queued"]]
+    | _Event[QueueChanged, Literal["queue.changed"]]
     | _Event[TurnStarted, Literal["turn.started"]]
     | _Event[TurnPhase, Literal["turn.phase"]]
+    | _Event[HookStarted, Literal["hook.started"]]
+    | _Event[HookFinished, Literal["hook.finished"]]
+    | _Event[VerifyStarted, Literal["verify.started"]]
+    | _Event[VerifyFinished, Literal["verify.finished"]]
     | _Event[TurnParked, Literal["turn.parked"]]
     | _Event[TurnResumed, Literal["turn.resumed"]]
     | _Event[TurnFinished, Literal["turn.finished"]]
@@ -608,6 +775,7 @@ LoggedEvent: TypeAlias = (
     | _Event[ApprovalResolved, Literal["approval.resolved"]]
     | _Event[QuestionAsked, Literal["question.asked"]]
     | _Event[QuestionAnswered, Literal["question.answered"]]
+    | _Event[InputWanted, Literal["input.wanted"]]
     | _Event[ToolAsked, Literal["tool.asked"]]
     | _Event[ToolAnswered, Literal["tool.answered"]]
     | _Event[EditProposed, Literal["edit.proposed"]]
@@ -623,14 +791,18 @@ LoggedEvent: TypeAlias = (
     | _Event[WorkspaceRenamed, Literal["workspace.renamed"]]
     | _Event[WorkspaceSaved, Literal["workspace.saved"]]
     | _Event[SandboxAbsent, Literal["sandbox.absent"]]
+    | _Event[AutoLimited, Literal["auto.limited"]]
     | _Event[JobStarted, Literal["job.started"]]
     | _Event[JobFinished, Literal["job.finished"]]
     | _Event[PlanUpdated, Literal["plan.updated"]]
+    | _Event[PlanWritten, Literal["plan.written"]]
     | _Event[InstructionsFound, Literal["instructions.found"]]
     | _Event[MapDrawn, Literal["map.drawn"]]
+    | _Event[VerdictFound, Literal["verdict.found"]]
     | _Event[ContextCompacted, Literal["context.compacted"]]
     | _Event[ContextPruned, Literal["context.pruned"]]
     | _Event[ContextTrimmed, Literal["context.trimmed"]]
+    | _Event[ConversationRestored, Literal["conversation.restored"]]
     | _Event[BudgetExhausted, Literal["budget.exhausted"]]
     | _Event[SteeringReceived, Literal["steering.received"]]
     | _Event[ErrorRaised, Literal["error"]]
@@ -640,11 +812,18 @@ WireEvent: TypeAlias = (
     _Wire[SessionStarted, Literal["session.started"]]
     | _Wire[SessionRestored, Literal["session.restored"]]
     | _Wire[SessionTitled, Literal["session.titled"]]
+    | _Wire[SessionRenamed, Literal["session.renamed"]]
     | _Wire[SessionForked, Literal["session.forked"]]
+    | _Wire[SessionImported, Literal["session.imported"]]
     | _Wire[SessionClosed, Literal["session.closed"]]
     | _Wire[TurnQueued, Literal["turn.queued"]]
+    | _Wire[QueueChanged, Literal["queue.changed"]]
     | _Wire[TurnStarted, Literal["turn.started"]]
     | _Wire[TurnPhase, Literal["turn.phase"]]
+    | _Wire[HookStarted, Literal["hook.started"]]
+    | _Wire[HookFinished, Literal["hook.finished"]]
+    | _Wire[VerifyStarted, Literal["verify.started"]]
+    | _Wire[VerifyFinished, Literal["verify.finished"]]
     | _Wire[TurnParked, Literal["turn.parked"]]
     | _Wire[TurnResumed, Literal["turn.resumed"]]
     | _Wire[TurnFinished, Literal["turn.finished"]]
@@ -665,6 +844,7 @@ WireEvent: TypeAlias = (
     | _Wire[ApprovalResolved, Literal["approval.resolved"]]
     | _Wire[QuestionAsked, Literal["question.asked"]]
     | _Wire[QuestionAnswered, Literal["question.answered"]]
+    | _Wire[InputWanted, Literal["input.wanted"]]
     | _Wire[ToolAsked, Literal["tool.asked"]]
     | _Wire[ToolAnswered, Literal["tool.answered"]]
     | _Wire[EditProposed, Literal["edit.proposed"]]
@@ -680,14 +860,18 @@ WireEvent: TypeAlias = (
     | _Wire[WorkspaceRenamed, Literal["workspace.renamed"]]
     | _Wire[WorkspaceSaved, Literal["workspace.saved"]]
     | _Wire[SandboxAbsent, Literal["sandbox.absent"]]
+    | _Wire[AutoLimited, Literal["auto.limited"]]
     | _Wire[JobStarted, Literal["job.started"]]
     | _Wire[JobFinished, Literal["job.finished"]]
     | _Wire[PlanUpdated, Literal["plan.updated"]]
+    | _Wire[PlanWritten, Literal["plan.written"]]
     | _Wire[InstructionsFound, Literal["instructions.found"]]
     | _Wire[MapDrawn, Literal["map.drawn"]]
+    | _Wire[VerdictFound, Literal["verdict.found"]]
     | _Wire[ContextCompacted, Literal["context.compacted"]]
     | _Wire[ContextPruned, Literal["context.pruned"]]
     | _Wire[ContextTrimmed, Literal["context.trimmed"]]
+    | _Wire[ConversationRestored, Literal["conversation.restored"]]
     | _Wire[BudgetExhausted, Literal["budget.exhausted"]]
     | _Wire[SteeringReceived, Literal["steering.received"]]
     | _Wire[ErrorRaised, Literal["error"]]

@@ -22,7 +22,7 @@ from outrider_protocol.events import EVENTS, EventData, tools, turn
 from outrider_protocol.events import jobs as jobs_events
 from outrider_protocol.notifications import Event, Frame
 from outrider_protocol.requests import REQUESTS
-from outrider_protocol.settings import WORKSPACE, Limits, LimitsPatch, Settings
+from outrider_protocol.settings import WORKSPACE, HookSettings, Limits, LimitsPatch, Settings, WorkspaceFile
 from outrider_protocol.wire import Wire
 
 _HEAD = """# Reference
@@ -50,7 +50,7 @@ _COMMON = {
 """What these keys mean wherever a model says nothing else."""
 
 _ALIASES: dict[str, ModuleType] = {
-    "Outcome": turn, "Phase": turn, "Mode": turn, "Decision": tools, "ToolStatus": tools, "JobStatus": jobs_events,
+    "Outcome": turn, "Phase": turn, "Mode": settings, "Decision": tools, "ToolStatus": tools, "JobStatus": jobs_events,
     "PermissionMode": settings, "Effect": settings, "ProviderKind": settings, "ToolFormat": settings, "EditFormat": settings,
 }  # fmt: skip
 """Sets of words that several keys share."""
@@ -60,6 +60,7 @@ _JSON: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "
 _ELSEWHERE: dict[type[Wire], str] = {
     LimitsPatch: "[limits](#settings)",
     Limits: "[limits](#settings)",
+    HookSettings: "[hooks](#settings)",
     Event: f"[{names.EVENT_NOTIFICATION}](#outriderevent)",
 }
 """Models that have no section of their own among the values."""
@@ -169,6 +170,10 @@ def _settings() -> Iterator[str]:
     yield "*workspace* says what counts from `workspace/configuration`, which a repository may have written. `–` as default: absent.\n"
     yield "| key | type | default | workspace | meaning |\n|---|---|---|---|---|"
     yield from _setting_rows(Settings, "")
+    yield f"\n### `.outrider/settings.toml`\n\n{_doc(WorkspaceFile)}\n\n| key | type | meaning |\n|---|---|---|"
+    docs = field_docs(WorkspaceFile)
+    for name, field in WorkspaceFile.model_fields.items():
+        yield f"| `{_key(name, field)}` | {_field_type(field, {})} | {docs[name]} |"
     yield ""
 
 

@@ -13,12 +13,12 @@ from outrider_protocol.notifications import Event, Frame
 from outrider_protocol.requests import REQUESTS
 from outrider_protocol.scenario import Scenario
 from outrider_protocol.script import Script
-from outrider_protocol.settings import Settings
+from outrider_protocol.settings import Settings, WorkspaceFile
 
 
 def build() -> dict[str, Any]:
-    """Give the schema: commands, events, notifications, requests, settings, script, scenario, export; shared `$defs`."""
-    models = [Settings, Script, Scenario, Export, Event, Frame, *EVENTS]
+    """Give the schema: commands, events, notifications, requests, settings, a workspace's settings file, script, scenario, export; shared `$defs`."""
+    models = [Settings, WorkspaceFile, Script, Scenario, Export, Event, Frame, *EVENTS]
     models += [model for both in REQUESTS.values() for model in both]
     for command in COMMANDS.values():
         models += [command.params, command.result]
@@ -31,6 +31,7 @@ def build() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Outrider wire contract",
         "settings": ref[Settings],
+        "workspaceFile": ref[WorkspaceFile],
         "script": ref[Script],
         "scenario": ref[Scenario],
         "export": ref[Export],

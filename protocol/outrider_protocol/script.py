@@ -133,7 +133,8 @@ class Script(ScriptWire):
     turns: list[ScriptTurn]
     """Each answers one request of the main loop."""
     purposes: dict[str, list[ScriptTurn]] = Field(default_factory=dict[str, list[ScriptTurn]])
-    """Answers for other purposes (`summary`, `compaction`, `title`). Without them a summary is a fixed text, and the
+    """Answers for other purposes (`summary`, `compaction`, `title`). Where `reminder` is named, which needs none of its own, the
+    model is told once in a turn what it left undone. Without them a summary is a fixed text, and the
     server compacts by itself."""
     agents: dict[str, AgentScript] = Field(default_factory=dict[str, AgentScript])
     """Scripts of sub-agents, by name."""

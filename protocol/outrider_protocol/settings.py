@@ -7,10 +7,15 @@ from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
 from outrider_protocol.wire import Wire
 
-PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
+PermissionMode = Literal["read-only", "ask", "auto-edit", "auto", "full"]
 """What may happen without a question, from the narrowest to the widest."""
 
-PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
+PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "auto", "full")
+
+Mode = Literal["agent", "plan", "explore"]
+"""What a turn may do: everything, or only read, to answer with a plan or an answer."""
+
+UndoScope = Literal["hunk", "step", "turn", "session"]
 
 Effect = Literal["read", "edit", "execute", "ask"]
 """What a tool does: read, change texts, do anything else, talk to the user."""
@@ -52,6 +57,11 @@ BY_TIERS = "tiers"
 
 Reference = Annotated[str, StringConstraints(min_length=1, pattern=r"[/:]")]
 """A model: `provider/name`, `scripted:PATH` or `recorded:PATH`."""
+
+
+def is_script(reference: str) -> bool:
+    """Whether that is a model whose answers come from a file."""
+    return reference.startswith(("scripted:", "recorded:"))
 
 
 NamedPath = Annotated[str, StringConstraints(pattern=r"^(/|~/)")]
@@ -320,7 +330,7 @@ class RepositoryMapSettings(Wire):
     """Whether turns get one. Absent: in workspaces of 20 files or more, but not with `testing`, because its timing is
     not deterministic. Never with `trusted: false`."""
     tokens: Annotated[int, Field(ge=100, le=100_000)] = 1_500
-    """About how many tokens it may have; never more than a sixteenth of the context window."""
+    """About how many tokens it may have; never more than a sixteenth of the context window, or half of that in one of less than 24,000."""
 
 
 class TestingClock(Wire):
@@ -343,6 +353,68 @@ class TestingSettings(Wire):
     """The only ways to confine commands that are tried; absent: all that the system has."""
 
 
+class WebSettings(Wire):
+    """What the tool `fetch_url` may read."""
+
+    hosts: list[Annotated[str, StringConstraints(min_length=1)]] = Field(default_factory=list)
+    """Hosts whose pages are read without a question: a name, `*.example.org` for those below it, `*` for all. Hosts of this machine
+    and of private networks must be named themselves."""
+
+
+HookPoint = Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd"]
+
+
+class HookSettings(Wire):
+    """A command that runs at a point of a session. It gets JSON on its standard input, and may answer with a line of JSON.
+
+    `{"decision": "refuse" | "ask", "reason", "arguments", "text"}`: refuse the call or the task, have you asked about it, change its
+    arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything.
+    """
+
+    on: HookPoint
+    """When it runs. `turnStart` is before the prompt is sent."""
+    command: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+    """What is run, by bash in the first workspace folder, with the permissions and the sandbox of commands."""
+    tools: list[str] = Field(default_factory=list[str])
+    """With `beforeTool` and `afterTool`: the tools; absent: all."""
+    on_failure: Literal["ignore", "refuse"] = "ignore"
+    """What a hook that fails, or cannot run, means. Either way it is named."""
+
+
+Autonomy = Literal["cautious", "balanced", "decisive"]
+
+TrialDiagnostics = Literal["off", "errors", "all"]
+"""Which problems of an edit are looked for before it is asked for."""
+
+
+class LanguageServerSettings(Wire):
+    """A language server that you add, or what you change about a known one."""
+
+    command: list[Annotated[str, StringConstraints(min_length=1)]] = Field(default_factory=list[str])
+    """Program and arguments; a string is a program alone. Of a known server it is used where neither the project nor `PATH` has it."""
+    languages: list[str] = Field(default_factory=list[str])
+    """What it serves, by LSP's names of languages, such as `python`; absent: as known."""
+    root_markers: list[str] = Field(default_factory=list[str])
+    """Files of a folder that say that it wants this server; absent: as known."""
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Its `initializationOptions`, and what it gets for `workspace/configuration` by section."""
+    enabled: bool = True
+    """Whether it may be started."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _program_alone(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        fields = cast("dict[str, Any]", given)
+        command = fields.get("command")
+        return {**fields, "command": [command]} if isinstance(command, str) else fields
+
+
+ALL_SERVERS = "*"
+"""The name in `languageServers` that stands for those that are not named."""
+
+
 class Settings(Wire):
     """Everything that can be set."""
 
@@ -351,6 +423,11 @@ class Settings(Wire):
     `recorded:PATH`, an exported session whose answers are played."""
     thinking: Thinking | None = None
     """How much models think before they answer; absent: as they do by default."""
+    verify: list[Annotated[str, StringConstraints(min_length=1)]] = Field(default_factory=list)
+    """Commands that decide whether a task is done, such as `pytest -q`; see `acceptance` of `outrider.run`."""
+    reminders: bool = True
+    """Whether a model that stops is told, once in a turn, of a change that nothing has checked and of open points of its
+    plan."""
     retry: RetrySettings = RetrySettings()
     """How long a request is repeated that failed for a passing reason."""
     fallback_models: list[str] = Field(default_factory=list)
@@ -368,7 +445,11 @@ class Settings(Wire):
     """Whether `tiers.small` is asked for a title of each session that uses the tiers."""
     permission_mode: PermissionMode = "ask"
     """What may happen without a question: reading in the workspace (`read-only`, which allows nothing else, and
-    `ask`), edits in the workspace too (`auto-edit`), everything (`full`)."""
+    `ask`), edits in the workspace too (`auto-edit`), sandboxed commands without network too, which can be undone
+    except in ignored files and files over 1 MB (`auto`), everything (`full`)."""
+    autonomy: Autonomy = "balanced"
+    """How often the model may ask you in a turn: `cautious` 5 times, `balanced` 3, `decisive` once. After that it assumes,
+    says so, and goes on. Approvals do not count."""
     limits: Limits = Limits()
     """Budgets of a turn, and time-outs. A spent budget ends the turn as `budget_exhausted`."""
     sandbox: SandboxSettings = SandboxSettings()
@@ -383,6 +464,13 @@ class Settings(Wire):
     """Whether each session is kept as a file that `recorded:PATH` plays."""
     repository_map: RepositoryMapSettings = RepositoryMapSettings()
     """The map of the workspace that turns get."""
+    language_servers: dict[str, LanguageServerSettings] = Field(
+        default_factory=dict[str, LanguageServerSettings]
+    )
+    """Language servers by name; `*` stands for all that are not named, and with `testing` is off unless it is set. They are started in
+    trusted folders only, in a read-only sandbox without network."""
+    trial_diagnostics: TrialDiagnostics = "errors"
+    """Which problems an approval of an edit says it introduces and fixes: none, errors, or warnings too."""
     events: bool = False
     """Whether the client wants `outrider/event` and `outrider/stream`."""
     code_lens: bool = True
@@ -391,14 +479,52 @@ class Settings(Wire):
     """Whether the client vouches for the workspace. False: read-only; absent: by what the user said of its folders."""
     tools: Annotated[list[ClientTool], Field(max_length=MOST_TOOLS)] = Field(default_factory=list[ClientTool])
     """Tools that the client runs, at most 64. A tool with an error is left out with a message that names the key."""
+    mcp_servers: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
+    """MCP servers by name, in the form of `mcpServers` that other programs use: `command`, `args`, `env` and `cwd`, or `url` and
+    `headers`; `timeout` (milliseconds without progress, 120000 by default), `enabled`, `includeTools`, `excludeTools`. `${NAME}` and
+    `${NAME:-default}` stand for variables of your environment. What is not taken is named by `outrider.servers`. Those of a trusted
+    workspace are in its `.outrider/settings.toml`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.gemini/settings.json`
+    or `.github/mcp.json`."""
+    web: WebSettings | None = None
+    """Pages of the web that the model may read (`fetch_url`); absent: it has no such tool. Rules for `fetch_url` with a `host` count
+    too; any other host is asked about."""
+    hooks: list[HookSettings] = Field(default_factory=list[HookSettings])
+    """Commands that run at points of a session, such as a formatter after an edit. Those of a trusted workspace are in its
+    `.outrider/settings.toml` or `.claude/settings.json`."""
+    memory: bool | None = None
+    """Whether the model may propose lines for `memory.md` (`remember`), in the user's configuration folder or in `.outrider/` of the
+    workspace. You are asked about each. Absent: where such a file exists. Sessions begin with what stands in the files."""
+    skills: bool = True
+    """Whether skills are looked for: in `skills/` of the user's configuration folder and of trusted workspaces, and where other
+    agents keep theirs, such as `.claude/skills` and `.agents/skills`."""
     testing: TestingSettings | None = None
     """Makes runs repeatable; only with a scripted or recorded model."""
+
+    @property
+    def servers(self) -> dict[str, LanguageServerSettings]:
+        """`language_servers`, with what holds for those that are not named."""
+        otherwise = LanguageServerSettings(enabled=self.testing is None)
+        return {ALL_SERVERS: otherwise, **self.language_servers}
 
     @property
     def draws_maps(self) -> bool:
         """Whether turns get a repository map."""
         enabled = self.repository_map.enabled
         return self.trusted is not False and (self.testing is None if enabled is None else enabled)
+
+
+class WorkspaceFile(Wire):
+    """`.outrider/settings.toml` of a workspace folder, which is read only if you trust the folder.
+
+    You are asked once about each command in it. Your answer holds until the command is changed.
+    """
+
+    verify: list[Annotated[str, StringConstraints(min_length=1)]] = Field(default_factory=list)
+    """Commands that decide whether a task is done, as in the setting `verify`; they run in that folder."""
+    mcp_servers: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
+    """MCP servers, as in the setting `mcpServers`; they run in that folder."""
+    hooks: list[HookSettings] = Field(default_factory=list[HookSettings])
+    """Hooks, as in the setting `hooks`."""
 
 
 WORKSPACE: dict[str, str] = {

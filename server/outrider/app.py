@@ -3,7 +3,7 @@
 import asyncio
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,14 +16,29 @@ import platformdirs
 from outrider import __version__
 from outrider.agent.changes.renames import Renames
 from outrider.agent.context.briefing import Briefing
+from outrider.agent.customization.commands import CustomCommands
+from outrider.agent.customization.files import Files
+from outrider.agent.customization.hooks import Hooks
+from outrider.agent.customization.memory import Memory
+from outrider.agent.customization.servers import Servers
+from outrider.agent.customization.skills import Skills
+from outrider.agent.customization.toolbox import Brought, Toolbox
+from outrider.agent.interaction.plan_papers import PlanPapers
+from outrider.agent.loop.judging import Judging
+from outrider.agent.loop.tool_context import Commands
 from outrider.agent.service.export import Recordings
 from outrider.agent.service.models import ConfiguredModels
+from outrider.agent.service.sources import ServerSources, files_changed, launch
 from outrider.agent.services import Policy, Runtime, Services
 from outrider.agent.session.sessions import Sessions
 from outrider.agent.state.state import SessionState
 from outrider.agent.task_document.keeper import TaskDocument
 from outrider.agent.trust import InForce, WorkspaceTrust
-from outrider.models.catalog import Catalog, ModelProblem
+from outrider.agent.workspace_file import WorkspaceChecks, WorkspaceFiles
+from outrider.language.languages import Languages
+from outrider.mcp.around import Around as ServerSurroundings
+from outrider.mcp.tokens import Tokens
+from outrider.models.catalog import Catalog, ModelProblem, ModelServices
 from outrider.models.http.keys import Keys
 from outrider.models.http.provider import proxy_for
 from outrider.models.routing.choose import named
@@ -31,19 +46,20 @@ from outrider.models.routing.profile import Pace, Profile
 from outrider.models.routing.refusals import FILE as REFUSALS
 from outrider.models.routing.refusals import Refusals
 from outrider.models.survey import LOCAL_SERVERS, Offer, Surveyed, offers
-from outrider.permissions.policy.decide import narrowest
+from outrider.permissions.policy.decide import Access, narrowest
 from outrider.permissions.policy.ledger import LEDGER, Ledger
 from outrider.permissions.policy.protected_files import Guarded, may_lead_to_obeyed, meaning_in_commands
+from outrider.permissions.policy.ruling import Ruling
 from outrider.permissions.policy.trust import TRUST, TrustFile
 from outrider.permissions.secrets.secret_files import is_secret_file
 from outrider.permissions.shell import tree
 from outrider.ports import globs, patterns
 from outrider.ports.clock import Clock, SteppingClock, SystemClock
 from outrider.ports.editor import Editor
-from outrider.ports.events import FrameListener
+from outrider.ports.events import FrameListener, LoggedEvent, StreamFrame
 from outrider.ports.ids import Ids, RandomIds, SequentialIds
 from outrider.ports.outside import ClientStart, Outside
-from outrider.processes import Supervisor, can_run_commands
+from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands, command_environment
 from outrider.processes.sandbox import Sandbox
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
 from outrider.store.log import Store
@@ -52,9 +68,12 @@ from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
 from outrider.tools import client as client_tools
-from outrider.tools.all import own_tools
+from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.client import handed_tools
+from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.run_command.git import named_by_git, user_settings_of_git
+from outrider.tools.web import NAME as FETCH
+from outrider.tools.web import Web, named_hosts
 from outrider.workspace.documents.documents import DocumentStore
 from outrider.workspace.documents.unsaved_elsewhere import HeldFiles, Publisher
 from outrider.workspace.paths import Folders, folders_of
@@ -63,7 +82,7 @@ from outrider.workspace.search import find_ripgrep
 from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
-from outrider.workspace.workspace import Workspace
+from outrider.workspace.workspace import Judges, Machine, Workspace
 from outrider_protocol.settings import PermissionMode, Settings, Tiers
 
 _SESSIONS_MEASURED = 10
@@ -92,8 +111,14 @@ class App:
     sessions: Sessions
     renames: Renames
     task_document: TaskDocument
+    on_frames: list[FrameListener]
+    """Who is told of live text."""
     _begun: AsyncExitStack
     """Ends everything else, what was begun last first."""
+
+    def on_close(self, end: Callable[[], Awaitable[None]]) -> None:
+        """Have something ended before everything else that is ended after the sessions."""
+        self._begun.push_async_callback(end)
 
     def configure(self, values: Mapping[str, Any] | None) -> tuple[str, ...]:
         """Take over what `workspace/configuration` says; gives what has to be said about it."""
@@ -102,6 +127,14 @@ class App:
         self.settings.said = layered.settings
         self.go_by_trust()
         return layered.messages
+
+    def choose_mode(self, mode: PermissionMode) -> None:
+        """Take over the permission mode that the user chose in this client; as far as the folder is trusted, it counts at once."""
+        settings = self.settings
+        settings.base = settings.base.model_copy(update={"permission_mode": mode})
+        settings.said = settings.said.model_copy(update={"permission_mode": mode})
+        settings.mode_is_said = True
+        self.go_by_trust()
 
     def go_by_trust(self) -> None:
         """Take over what trust in the workspace does to the settings."""
@@ -154,13 +187,18 @@ async def start(
         outside: The surroundings; None reads those of this process.
         on_frame: Where live text goes.
     """
-    around = outside or await asyncio.to_thread(surroundings)
+    around, on_frames = outside or await asyncio.to_thread(surroundings), [on_frame]
+
+    def tell(frame: StreamFrame) -> None:
+        for listener in on_frames:
+            listener(frame)
+
     if client.options.get("tools"):
         await asyncio.to_thread(client_tools.prepare)
     layered = await _settings(client, around)
     settings = _in_force(layered.settings, client, around)
     async with AsyncExitStack() as begun:
-        runtime = await _runtime(settings, around, editor, on_frame, begun)
+        runtime = await _runtime(settings, around, editor, tell, begun)
         if isinstance(runtime, StoreProblem):
             return runtime
         folders = folders_of(client.folders)
@@ -169,7 +207,7 @@ async def start(
         begun.push_async_callback(workspace.syntax.close)
         policy = _policy(runtime, workspace, guarded, settings, around, begun)
         services = await _services(runtime, workspace, policy, around, begun)
-        app = _app(services, settings, layered.messages, held, begun)
+        app = _app(services, settings, layered.messages, held, on_frames, begun)
     await policy.trust.file.refresh()
     app.go_by_trust()
     return app
@@ -225,16 +263,16 @@ def _workspace(
         folders,
         documents,
         runtime.editor,
-        runtime.supervisor,
-        runtime.deadlines,
-        ripgrep=find_ripgrep(env.get("PATH")),
+        Machine(runtime.supervisor, runtime.deadlines, find_ripgrep(env.get("PATH")), runtime.state_dir),
+        Judges(
+            ObeyedFiles(meaning_in_commands, may_lead_to_obeyed, by_git, guarded.set_other_names),
+            HiddenFiles(guarded.why_hidden, guarded.stamps),
+            guarded.why_hidden,
+            is_shut=_shut(guarded),
+            leaves_out=_own(runtime.state_dir),
+        ),
         held=held,
         syntax=Syntax(runtime.supervisor, runtime.deadlines, env),
-        obeyed=ObeyedFiles(meaning_in_commands, may_lead_to_obeyed, by_git, guarded.set_other_names),
-        hidden_files=HiddenFiles(guarded.why_hidden, guarded.stamps),
-        why_hidden=guarded.why_hidden,
-        is_shut=_shut(guarded),
-        leaves_out=_own(runtime.state_dir),
     )
 
 
@@ -257,7 +295,22 @@ def _policy(
     begun.push_async_callback(sandbox.close)
     begun.push_async_callback(ledger.write_hits)
     begun.push_async_callback(trust.close)
-    return Policy(ledger, ledger.ruling, guarded, trust, sandbox)
+    files = WorkspaceFiles(workspace, trust.trusts, runtime.warn)
+    checks = WorkspaceChecks(files, trust, workspace)
+
+    hooks = Hooks(runtime.settings, files, trust)
+
+    def of_web(tool: str, access: Access) -> Ruling | None:
+        web = runtime.settings().web
+        if tool != FETCH or web is None or not all(named_hosts(web.hosts, one) for one in access.hosts):
+            return None
+        return Ruling("allow", "the setting web.hosts names the host", ("web.hosts",), names_files=True)
+
+    def ruling(tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
+        said = ledger.ruling(tool, access, mode)
+        return said or checks.ruling(access) or hooks.ruling(access) or of_web(tool, access)
+
+    return Policy(ledger, ruling, guarded, trust, sandbox, files, checks, hooks)
 
 
 async def _services(
@@ -268,13 +321,43 @@ async def _services(
     clock, ids, supervisor = runtime.clock, runtime.ids, runtime.supervisor
     catalog = await _catalog(settings, around, root, clock, ids, supervisor, runtime.warn)
     begun.push_async_callback(catalog.close)
-    tells_diagnostics = runtime.editor.traits.tells_diagnostics
-    tools = own_tools(with_commands=can_run_commands(), with_diagnostics=tells_diagnostics)
+    languages = _languages(runtime, workspace, policy, begun)
+    tools = own_tools(with_commands=can_run_commands(), leaves_out=partial(_useless, runtime, languages))
+    maps = _maps(runtime, workspace, guarded, around, begun)
+    brought = _brought(runtime, workspace, policy, around, begun)
+    return Services(
+        runtime=runtime,
+        workspace=workspace,
+        policy=policy,
+        catalog=catalog,
+        models=ConfiguredModels(catalog, runtime.settings),
+        tools=Toolbox(
+            tools.with_others(handed_tools(settings.tools)),
+            brought,
+            runtime.settings,
+            _web(runtime, policy),
+        ),
+        briefing=Briefing(
+            workspace, guarded, runtime.settings, runtime.clock, runtime.deadlines, brought.memory
+        ),
+        maps=maps,
+        brought=brought,
+        plans=PlanPapers(workspace),
+        languages=languages,
+        judges=lambda record, turn_id: Judging(
+            languages, lambda: workspace.folders, runtime.settings, runtime.deadlines, record, turn_id
+        ),
+    )
+
+
+def _maps(
+    runtime: Runtime, workspace: Workspace, guarded: Guarded, around: Outside, begun: AsyncExitStack
+) -> RepositoryMap:
+    """Draws maps of the workspace's names."""
     is_shut, is_own = _shut(guarded), _own(runtime.state_dir)
     maps = RepositoryMap(
-        lambda: Rooms(workspace.folders, workspace.search),
-        workspace.documents,
-        supervisor,
+        lambda: Rooms(workspace.folders, workspace.search, workspace.documents),
+        runtime.supervisor,
         runtime.deadlines,
         around.cache_dir,
         around.env,
@@ -283,22 +366,128 @@ async def _services(
         tell=runtime.warn,
     )
     begun.push_async_callback(maps.close)
-    if settings.draws_maps:
+    if runtime.settings().draws_maps:
         maps.begin_soon()
-    return Services(
-        runtime=runtime,
-        workspace=workspace,
-        policy=policy,
-        catalog=catalog,
-        models=ConfiguredModels(catalog, runtime.settings),
-        tools=tools.with_others(handed_tools(settings.tools)),
-        briefing=Briefing(workspace, guarded, runtime.settings, runtime.clock, runtime.deadlines),
-        maps=maps,
+    return maps
+
+
+def _brought(
+    runtime: Runtime, workspace: Workspace, policy: Policy, around: Outside, begun: AsyncExitStack
+) -> Brought:
+    """What users and workspaces bring along; nothing is read yet."""
+    home = around.env.get("HOME")
+    files = Files(
+        workspace,
+        policy.guarded,
+        policy.trust.trusts,
+        Path(home) if home else None,
+        around.user_settings.parent,
+    )
+    servers = _servers(runtime, workspace, policy, files, around)
+    begun.push_async_callback(servers.close)
+    skills = Skills(files, enabled=runtime.settings().skills)
+    policy.hooks.found = files
+    memory = Memory(workspace, policy.trust.trusts, around.user_settings.parent, runtime.settings)
+    commands = CustomCommands(files, workspace, policy.guarded, skills.as_commands)
+    commands.others = servers
+    begun.push_async_callback(commands.close)
+    return Brought(commands, skills, servers, policy.hooks, memory)
+
+
+def _servers(
+    runtime: Runtime, workspace: Workspace, policy: Policy, files: Files, around: Outside
+) -> Servers:
+    """The MCP servers. Nothing is started before a turn wants them."""
+    env, keys = around.env, {one.api_key_env for one in runtime.settings().providers.values()}
+
+    def show_page(name: str, url: str) -> None:
+        async def show() -> None:
+            if not await runtime.editor.show(url, take_focus=True, external=True):
+                runtime.inform(f"open this page to log in to the MCP server {name}: {url}")
+
+        showing.add(task := asyncio.get_running_loop().create_task(show()))
+        task.add_done_callback(showing.discard)
+
+    showing: set[asyncio.Task[None]] = set()
+    folders = workspace.folders.folders
+    surroundings = ServerSurroundings(
+        supervisor=runtime.supervisor,
+        clock=runtime.deadlines,
+        version=__version__,
+        environment=lambda own: {**command_environment(env, (), {key for key in keys if key}), **own},
+        folders=lambda: [(folder.name, folder.uri) for folder in workspace.folders.folders],
+        proxy_for=lambda url: proxy_for(url, env),
+        ca_file=env.get("SSL_CERT_FILE"),
+        tokens=Tokens(around.user_settings.parent, keyring=around.clock is None),
+        open_page=show_page,
+        cwd=folders[0].path if folders else Path(env.get("HOME") or "/"),
+        secret=env.get,
+    )
+    return Servers(runtime.settings, policy.files, files, policy.trust, surroundings, env)
+
+
+def _web(runtime: Runtime, policy: Policy) -> Web:
+    """How pages are read."""
+    env = runtime.env
+
+    def names(host: str) -> bool:
+        web = runtime.settings().web
+        rules = [rule.host for rule in policy.ledger.rules if rule.decision == "allow" and rule.tool == FETCH]
+        return host in {one.lower() for one in [*(web.hosts if web else ()), *rules] if one}
+
+    return Web(
+        runtime.supervisor,
+        runtime.deadlines,
+        env,
+        lambda url: proxy_for(url, env),
+        env.get("SSL_CERT_FILE"),
+        names,
+        __version__,
     )
 
 
+def _languages(runtime: Runtime, workspace: Workspace, policy: Policy, begun: AsyncExitStack) -> Languages:
+    """The language servers, none of which is looked for before somebody asks."""
+
+    async def start_server(
+        argv: Sequence[str], folder: Path
+    ) -> tuple[Process, asyncio.StreamWriter] | SpawnProblem:
+        return await launch(Commands(runtime, workspace, policy.sandbox), argv, folder)
+
+    def heard(event: LoggedEvent) -> None:
+        paths = {workspace.folders.straight(path): kind for path, kind in files_changed(event)}
+        languages.changed_on_disk({path: kind for path, kind in paths.items() if path is not None})
+
+    languages = Languages(
+        ServerSources(workspace, policy.trust),
+        start_server,
+        runtime.deadlines,
+        runtime.editor,
+        settings=lambda: runtime.settings().servers,
+        search_path=runtime.env.get("PATH", ""),
+        is_confined=lambda: runtime.settings().sandbox.mode != "off",
+        tell=runtime.inform,
+    )
+    begun.push_async_callback(languages.close)
+    begun.callback(runtime.store.subscribe(heard))
+    return languages
+
+
+async def _useless(runtime: Runtime, languages: Languages) -> Collection[str]:
+    """The tools that nobody here could answer."""
+    if await languages.is_there():
+        return ()
+    tells = runtime.editor.traits.tells_diagnostics
+    return [tool.name for tool in OF_LANGUAGES if not (tells and tool.name == DIAGNOSTICS.name)]
+
+
 def _app(
-    services: Services, settings: InForce, messages: tuple[str, ...], held: HeldFiles, begun: AsyncExitStack
+    services: Services,
+    settings: InForce,
+    messages: tuple[str, ...],
+    held: HeldFiles,
+    on_frames: list[FrameListener],
+    begun: AsyncExitStack,
 ) -> App:
     """Begin the sessions, and what goes on beside them."""
     runtime, workspace, trust = services.runtime, services.workspace, services.policy.trust
@@ -319,7 +508,7 @@ def _app(
     begun.push_async_callback(asyncio.wait, {loading})
     messages += (store.notice,) if store.notice is not None else ()
     renames = Renames(services, sessions.follow)
-    app = App(services, settings, messages, sessions, renames, task_document, begun.pop_all())
+    app = App(services, settings, messages, sessions, renames, task_document, on_frames, begun.pop_all())
     trust.on_change, trust.on_asked = app.go_by_trust, task_document.look
     return app
 
@@ -418,11 +607,13 @@ async def _catalog(
         settings.providers,
         settings.models,
         root=root,
-        clock=clock,
-        ids=ids,
-        secrets=Keys(around.env, supervisor, around.clock),
-        proxy_for=lambda url: proxy_for(url, around.env),
-        ca_file=around.env.get("SSL_CERT_FILE"),
+        services=ModelServices(
+            clock,
+            ids,
+            Keys(around.env, supervisor, around.clock),
+            proxy_for=lambda url: proxy_for(url, around.env),
+            ca_file=around.env.get("SSL_CERT_FILE"),
+        ),
         refusals=refusals,
         retry=settings.retry,
         thinking=settings.thinking,

@@ -12,7 +12,6 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from outrider.permissions.policy.decide import narrowest
 from outrider_protocol.settings import (
     MOST_TOOLS,
     PERMISSION_MODES,
@@ -24,7 +23,9 @@ from outrider_protocol.settings import (
 )  # fmt: skip
 
 _OF_PARTS: Final = (
+    "languageServers",
     "limits",
+    "mcpServers",
     "models",
     "providers",
     "repositoryMap",
@@ -39,6 +40,8 @@ _OF_PARTS: Final = (
 _LEFT_OUT: Final = {
     "providers": "this provider is ignored",
     "models": "all settings of this model are ignored",
+    "mcpServers": "this server is ignored",
+    "languageServers": "this server is ignored",
 }
 """What is not taken in part."""
 _LONGEST_SHOWN: Final = 80
@@ -277,6 +280,10 @@ def _narrow_mode(base: Settings, value: Any, update: dict[str, Any], messages: l
             f"{base.permission_mode!r} stays in use"
         )
         return
+    from outrider.permissions.policy.decide import (
+        narrowest,  # all of the policy: the command line reads settings, too
+    )
+
     update["permission_mode"] = narrowest(base.permission_mode, value)
     if update["permission_mode"] != value:
         messages.append(f"permissionMode: {value!r} would allow more; {base.permission_mode!r} stays in use")

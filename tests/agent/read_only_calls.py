@@ -15,9 +15,7 @@ CLIENT_TOOLS = [
 
 def schemas_of(registry):
     """Every tool of a registry, with its schema."""
-    return [
-        (tool.name, json.loads(json.dumps(tool.spec().schema))) for tool in registry.offered(read_only=False)
-    ]
+    return [(tool.name, json.loads(json.dumps(tool.spec().schema))) for tool in registry.offered("agent")]
 
 
 TOOLS = [

@@ -321,6 +321,7 @@ async def test_a_command_that_only_reads_is_not_looked_after(begin, workspace, m
 
 async def test_what_could_not_be_looked_at_is_said(begin, workspace, monkeypatch):
     monkeypatch.setattr(snapshot, "MOST_FILES", 1)
+    monkeypatch.setattr(snapshot, "MOST_FILES_TOLD", 1)
     (workspace / "more.txt").write_text("x\n")
     editor = await begin("stock", [step(run("pass")), DONE], FULL)
     await editor.run("Go.")

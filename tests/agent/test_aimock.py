@@ -80,6 +80,7 @@ async def test_three_turns(kind, workspace):
         options = {
             "providers": {"mock": {"kind": kind, "baseUrl": url + ROUTES[kind], "contextWindow": 64_000}},
             "testing": None,
+            "reminders": False,
         }
         async with start_session(
             "stock",

@@ -323,6 +323,7 @@ async def test_promise_6_no_way_to_an_effect_in_a_read_only_turn(mode, effect, b
                     "list_files",
                     "find_files",
                     "search",
+                    *(["run_command"] if mode == "plan" else []),  # those that only read
                     "read_job",
                     "wait",
                     "ask_user",

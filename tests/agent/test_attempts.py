@@ -84,6 +84,8 @@ def log_of(editor):
         (fails(409, ERROR), "timeout", 0.5, 2),
         (fails(429, ERROR), "rate_limit", 0.5, 2),
         (fails(429, ERROR, "retry-after: 7\r\n"), "rate_limit", 7, 7.5),
+        (fails(429, ERROR, "retry-after: nan\r\n"), "rate_limit", 0.5, 2),
+        (fails(429, ERROR, "retry-after: -7\r\n"), "rate_limit", 0, 0.5),
     ],
 )
 async def test_what_passes_is_tried_once_more(answer, reason, least, most, session):
@@ -127,6 +129,8 @@ async def test_it_falls_back_after_the_second_attempt_and_stays_there_for_the_tu
         (fails(402, ERROR), "quota"),
         (fails(429, {"error": {"message": "You exceeded it", "code": "insufficient_quota"}}), "quota"),
         (fails(429, ERROR, "retry-after: 3600\r\n"), "rate_limit"),
+        (fails(429, ERROR, "retry-after: 1e308\r\n"), "rate_limit"),
+        (fails(429, ERROR, f"retry-after: {'9' * 400}\r\n"), "rate_limit"),
         (fails(503, ERROR, "retry-after: Thu, 01 Jan 2026 01:00:00 GMT\r\n"), "overloaded"),
     ],
 )

@@ -12,6 +12,13 @@ from outrider.testing.scenario import scripted, start_session
 FULL = {"permissionMode": "full"}
 READ = call("read_file", path="tariff.py", called="read")
 WAIT = call("ask_user", question="Go on?", options=["yes"], called="wait")
+
+
+def wait_again(name):
+    """A further question, as the same one is not asked twice."""
+    return call("ask_user", question=f"Go on ({name})?", options=["yes"], called=name)
+
+
 BODY = "    return hours * 3"
 
 
@@ -51,7 +58,7 @@ async def ended(editor, outcome):
 @pytest.mark.parametrize("profile", [*KINDS])
 async def test_what_the_person_types_between_two_steps_is_told_once(profile, begin):
     new = "-    return hours * 3\n+    return hours * 4\n"
-    turns = [step(READ), step(WAIT), {**step(WAIT | {"id": "again"}), **shows(new)}, DONE]
+    turns = [step(READ), step(WAIT), {**step(wait_again("again")), **shows(new)}, DONE]
     editor = await begin(profile, turns)
     editor.open("tariff.py")
 
@@ -81,7 +88,7 @@ async def test_a_program_that_writes_a_closed_file_is_told(begin):
 
 async def test_a_file_of_the_same_size_and_time_is_looked_into(begin):
     """A write within the granularity of the clock leaves the same numbers behind, but another text."""
-    turns = [step(READ), step(WAIT), step(WAIT | {"id": "more"}), {**DONE, **shows("+    return hours * 5")}]
+    turns = [step(READ), step(WAIT), step(wait_again("more")), {**DONE, **shows("+    return hours * 5")}]
     editor = await begin("stock", turns)
     path = editor.root / "tariff.py"
 
@@ -98,7 +105,7 @@ async def test_a_file_that_is_deleted_and_comes_back_is_told_each_time(begin):
     turns = [
         step(READ),
         step(WAIT),
-        {**step(WAIT | {"id": "two"}), **shows("[tariff.py was deleted on disk, by another program.]")},
+        {**step(wait_again("two")), **shows("[tariff.py was deleted on disk, by another program.]")},
         {**DONE, **shows("[tariff.py was created on disk, by another program since you last saw it:]")},
     ]
     editor = await begin("stock", turns)
@@ -157,7 +164,7 @@ async def test_a_file_that_is_no_text_any_more_is_told(content, word, begin):
     turns = [
         step(READ),
         step(WAIT),
-        step(WAIT | {"id": "two"}),
+        step(wait_again("two")),
         {**DONE, **shows("can no longer be read", word)},
     ]
     editor = await begin("stock", turns)

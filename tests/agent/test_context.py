@@ -17,7 +17,7 @@ from outrider.ports.model import Message
 from outrider.store.log import Store
 from outrider.testing.scenario import scripted
 
-TINY = 6_100
+TINY = 3_950
 """Tokens: hardly more than the system message and the tools."""
 OVERFLOW = '{"error": {"code": "context_length_exceeded", "message": "too long"}}'
 TOO_LONG = {"fault": {"kind": "http", "status": 400, "body": OVERFLOW}}
@@ -94,7 +94,7 @@ async def play_long(begin, window, script=None, settings=None, turns=LONG):
     return editor, ended
 
 
-@pytest.mark.parametrize(("window", "fewest"), [(5_650, 7), (TINY, 4)])
+@pytest.mark.parametrize(("window", "fewest"), [(3_500, 7), (TINY, 4)])
 async def test_a_session_that_is_compacted_at_every_step_comes_to_the_same_end(window, fewest, begin, files):
     whole, ended = await play_long(begin, 128_000)
     texts = {name: whole.disk(name) for name in ("tariff.py", "new.txt")}
@@ -236,7 +236,7 @@ async def test_a_model_that_stands_in_for_another_gets_no_more_than_it_takes(beg
 async def test_each_model_that_stands_in_for_another_gets_no_more_than_it_takes(begin, files):
     fault = {"fault": {"kind": "http", "status": 503}}
     small = scripted(files, [fault], name="small", context_window=12_000)
-    smaller = scripted(files, [DONE], name="smaller", context_window=7_000)
+    smaller = scripted(files, [DONE], name="smaller", context_window=5_600)
     turns = [{**read(f"{name}.txt", name), "text": f"{name} " * 4_000} for name in "abcdef"]
     editor = await begin("stock", [*turns, fault], {"fallbackModels": [small, smaller]})
     assert (await editor.run("Look"))["outcome"] == "completed"
@@ -244,7 +244,7 @@ async def test_each_model_that_stands_in_for_another_gets_no_more_than_it_takes(
     assert [data["kind"] for data in of_type(editor, "model.failed")] == ["context_overflow"] * 2
     requests = [data for data in of_type(editor, "model.requested") if data["purpose"] == "main"]
     windows = [data["contextWindow"] for data in requests]
-    assert windows[-2:] == [12_000, 7_000]
+    assert windows[-2:] == [12_000, 5_600]
 
 
 async def test_a_request_that_overflows_twice_ends_the_turn(begin, files):
@@ -257,7 +257,7 @@ async def test_a_request_that_overflows_twice_ends_the_turn(begin, files):
 
 async def test_parts_of_the_first_messages_go_where_nothing_else_is_enough(begin, files):
     (files / "AGENTS.md").write_text("Write short lines.\n" + "Rule of the house.\n" * 600)
-    editor = await begin("stock", [DONE], script={"context_window": 6_700})
+    editor = await begin("stock", [DONE], script={"context_window": 4_550})
     editor.open("tariff.py")
     selection = {
         "uri": (files / "a.txt").as_uri(),
@@ -378,7 +378,7 @@ async def test_the_next_request_can_be_looked_at(begin, files):
     assert shown["contextWindow"] == 128_000
 
 
-@pytest.mark.parametrize("window", [6_700, 7_200])
+@pytest.mark.parametrize("window", [4_550, 5_050])
 async def test_a_step_that_is_too_long_by_itself_goes_into_the_summary(window, begin, files):
     long = step(call("write_file", path="new.txt", content="some words\n" * 900, called="new"))
     editor, ended = await play_long(begin, window, turns=[read("a.txt", "a"), long, read("b.txt", "b"), DONE])

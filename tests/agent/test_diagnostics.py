@@ -66,7 +66,7 @@ async def test_no_problems_are_said_to_be_none(begin):
 async def test_a_client_that_did_not_name_the_extension_is_not_asked(begin):
     expect = {"tools": ["read_file", "list_files", "find_files", "search", "edit_file", "apply_patch"]}
     editor = await begin("diagnoses", [step(LOOK), DONE], {"extensions": ["ask"]})
-    assert "There is no tool 'diagnostics'" in (await looked(editor))[1]
+    assert "No language server was found" in (await looked(editor))[1]
     assert editor.diagnostics_requests == []
     (asked, _) = editor.events_of("model.requested")
     assert asked["data"]["tools"][: len(expect["tools"])] == expect["tools"]
@@ -76,8 +76,12 @@ REASONS = {
     "never-answers-diagnostics": "it did not answer in time",
     "answers-diagnostics-garbage": "its answer cannot be used",
     "answers-diagnostics-error": "its answer cannot be used",
-    "has-no-diagnostics": "it does not support this",
 }
+
+
+async def test_an_editor_that_forgot_the_request_is_taken_for_one_that_does_not_tell(begin):
+    editor = await begin("has-no-diagnostics", [step(LOOK), DONE])
+    assert (await looked(editor))[0] == "error"
 
 
 @pytest.mark.parametrize("profile", REASONS)
@@ -89,7 +93,7 @@ async def test_what_is_no_answer_is_never_taken_for_no_problems(profile, begin, 
 
 
 def test_every_client_that_does_not_tell_is_tried():
-    assert {str(one) for one in BAD_DIAGNOSTICS} == REASONS.keys()
+    assert {str(one) for one in BAD_DIAGNOSTICS} == {*REASONS, "has-no-diagnostics"}
 
 
 async def test_a_late_answer_does_no_harm(begin, monkeypatch):

@@ -1,9 +1,11 @@
-"""What a turn says of how its changes were checked: a command is no check of what it changed itself."""
+"""What a turn says of how its changes were checked: by what a command is, its exit code, and what was changed since."""
 
 import pytest
 from scripting import DONE, FIX, call, step
 
 FULL = {"permissionMode": "full"}
+GOOD = "python3 -m py_compile tariff.py"
+BAD = "python3 -m py_compile nosuch.py"
 
 
 def run(command, called):
@@ -15,9 +17,19 @@ CASES = {
     "only a command that makes a file": ([run("echo more > new.txt", "a")], "unverified"),
     "only a command that makes what is no text": ([run("printf '\\0' > new.bin", "a")], "unverified"),
     "an edit and a command that changes": ([FIX, run("echo more >> tariff.py", "a")], "unverified"),
-    "a command that changes and a check": ([run("echo more >> tariff.py", "a"), run("true", "b")], "checked"),
-    "a check that leaves a cache": ([FIX, run("printf '\\0' > cache.bin", "a")], "checked"),
-    "a check that failed": ([FIX, run("false", "a")], "check_failed"),
+    "a command that changes and a check": ([run("echo more >> tariff.py", "a"), run(GOOD, "b")], "checked"),
+    "a check that leaves a cache": ([FIX, run(f"printf '\\0' > cache.bin && {GOOD}", "a")], "checked"),
+    "a check that changes a text": ([FIX, run(f"echo more >> tariff.py && {GOOD}", "a")], "unverified"),
+    "a check that failed": ([FIX, run(BAD, "a")], "check_failed"),
+    "a check that failed, and something that did not": ([FIX, run(BAD, "a"), run("ls", "b")], "check_failed"),
+    "a check that failed in a pipe": ([FIX, run(f"{BAD} 2>&1 | tail -5", "a")], "check_failed"),
+    "a check whose exit code is lost": ([FIX, run(f"{BAD} || true", "a")], "unverified"),
+    "a check, and then a change": ([run(GOOD, "a"), FIX], "unverified"),
+    "a check, and then a note": ([FIX, run(GOOD, "a"), run("echo more > notes.md", "b")], "checked"),
+    "a look": ([FIX, run("ls", "a")], "unverified"),
+    "a command that failed after a check": ([FIX, run(GOOD, "a"), run("git commit -m x", "b")], "checked"),
+    "a program that is not there": ([FIX, run("pyright-of-nobody; mypy-of-nobody", "a")], "unverified"),
+    "all tests after one that failed": ([FIX, run(f"{BAD}", "a"), run(GOOD, "b")], "check_failed"),
     "a command that only reads": ([run("true", "a")], "no_changes"),
 }
 
@@ -29,3 +41,40 @@ async def test_the_reason_says_what_was_checked(case, begin):
     await editor.run("Go.")
     (finished,) = editor.events_of("turn.finished")
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("completed", reason)
+
+
+async def test_the_end_of_a_turn_says_what_was_checked_in_one_line(begin):
+    plan = call(
+        "update_plan", items=[{"text": "Fix it", "status": "done"}, {"text": "Tell of it"}], called="p"
+    )
+    editor = await begin("stock", [step(plan), step(FIX), step(run(f"{GOOD} | tail -3", "a")), DONE], FULL)
+    await editor.run("Go.")
+    (finished,) = editor.events_of("turn.finished")
+    done = finished["data"]["done"]
+    (check,) = done["checks"]
+    assert 0 <= check["seconds"] < 60
+    assert done == {
+        "state": "checked",
+        "line": f"checked: build (`{GOOD}`); 1 item of the plan is open",
+        "changed": ["tariff.py"],
+        "checks": [
+            {
+                "kind": "build",
+                "command": GOOD,
+                "exitCode": 0,
+                "ok": True,
+                "stale": False,
+                "seconds": check["seconds"],
+            }
+        ],
+        "openItems": ["Tell of it"],
+    }
+
+
+async def test_who_waits_for_a_turn_is_told_the_same_and_files_that_commands_changed_are_named(begin):
+    change = run("echo x > new.txt; echo '# more' >> README.md", "a")
+    editor = await begin("stock", [step(FIX), step(change), DONE], FULL)
+    done = await editor.run("Go.")
+    (finished,) = editor.events_of("turn.finished")
+    assert done["done"] == finished["data"]["done"]
+    assert done["done"]["changed"] == ["README.md", "new.txt", "tariff.py"]

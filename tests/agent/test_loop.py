@@ -142,13 +142,36 @@ async def test_a_summary_that_takes_too_long_is_made_up_for(begin):
     assert outcome["summary"].startswith("Stopped before the task was finished: limits.steps")
 
 
-async def test_a_full_context_window_ends_the_turn(begin, workspace):
-    (workspace / "big.txt").write_text("word\n" * 3000)
-    read = call("read_file", path="big.txt")
-    editor = await begin("stock", [step(read), DONE], script={"context_window": 2500})
-    outcome = await editor.run("Go.")
+async def test_a_full_context_window_ends_the_turn(begin):
+    editor = await begin("stock", [DONE], script={"context_window": 4000})
+    outcome = await editor.run("word " * 2000)
     assert (outcome["outcome"], outcome["reason"]) == ("budget_exhausted", "contextWindow")
     assert outcome["summary"].startswith("Stopped before the task was finished: contextWindow is spent")
+    assert "set `contextWindow` of its provider; else give it a smaller task" in outcome["summary"]
+
+
+async def test_a_task_is_done_in_a_window_of_4000_tokens(begin, workspace):
+    (workspace / "big.txt").write_text("word\n" * 3000)
+    read = call("read_file", path="big.txt", called="read")
+    editor = await begin(
+        "stock", [step(read), step(FIX), DONE], {"permissionMode": "full"}, script={"context_window": 4000}
+    )
+    outcome = await editor.run("Go.")
+    assert outcome["outcome"] == "completed"
+    assert "continue with start_line=" in results(editor)["read"][1]
+    assert editor.disk("tariff.py").endswith("hours * 2\n")
+    offered = editor.events_of("model.requested")[0]["data"]["tools"]
+    assert {"edit_file", "run_command", "wait"} <= set(offered)
+    assert not {"apply_patch", "insert_lines", "read_job"} & set(offered)
+
+
+async def test_a_window_in_which_nothing_fits_is_refused_at_once_with_a_way_out(begin):
+    editor = await begin("stock", [DONE], script={"context_window": 2500})
+    outcome = await editor.run("Go.")
+    assert (outcome["outcome"], outcome["reason"]) == ("failed", "window_too_small")
+    assert "is too small: it has 2,500 tokens" in outcome["summary"]
+    assert "set `contextWindow` of its provider; else choose a model with at least 2," in outcome["summary"]
+    assert editor.events_of("model.requested") == []
 
 
 async def test_the_watch_stands_while_the_person_is_asked(begin, workspace):
@@ -220,7 +243,7 @@ BAD = {
     "wrong type": (call("read_file", path=3), "path must be a text"),
     "risky key": (call("read_file", path="a", in_background=True), "there is no argument in_background"),
     "near": (call("reed_file", path="a"), "There is no tool 'reed_file'. Did you mean read_file or"),
-    "far": (call("frobnicate"), "There is no tool 'frobnicate'. Available: read_file, list_files"),
+    "far": (call("xyzzy"), "There is no tool 'xyzzy'. Available: read_file, list_files"),
     "no name": (call(""), "There is no tool ''."),
 }
 

@@ -127,7 +127,10 @@ async def test_progress_and_messages_tell_the_person_how_it_goes(begin):
     }
     assert progress.end == {"kind": "end", "message": "completed"}
     (message,) = [said for said in editor.said if said.shown]
-    assert (message.level, message.text) == (3, "Outrider, completed: The price is right now.")
+    assert (message.level, message.text) == (
+        3,
+        f"Outrider, completed: The price is right now. (checked: tests (`{CHECK}`))",
+    )
     (logged,) = [said for said in editor.said if not said.shown]
     assert logged.text == "“Correct the price.” completed (checked):\nThe price is right now."
 
@@ -143,22 +146,6 @@ async def test_progress_ends_while_the_turn_is_parked(begin):
     _, second = editor.progress.values()
     await editor.wait_for(lambda: second.end, "its end")
     assert second.end == {"kind": "end", "message": "completed"}
-
-
-@pytest.mark.parametrize(
-    ("calls", "reason"),
-    [
-        ([], "no_changes"),
-        ([FIX], "unverified"),
-        ([call("run_command", command="true"), FIX], "unverified"),
-        ([FIX, call("run_command", command="false")], "check_failed"),
-        ([FIX, call("run_command", command="true")], "checked"),
-    ],
-)
-async def test_the_reason_says_whether_the_work_was_checked(calls, reason, begin):
-    turns = [step(one) for one in calls]
-    editor = await begin("stock", [*turns, DONE], {"permissionMode": "full"})
-    assert (await editor.run("Correct the price."))["reason"] == reason
 
 
 async def test_a_second_task_goes_on_with_the_first_conversation(begin):

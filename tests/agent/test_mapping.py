@@ -14,6 +14,13 @@ from outrider.workspace.repository_map.repository_map import RepositoryMap
 
 ON = {"repositoryMap": {"enabled": True}}
 ASK = step(call("ask_user", question="Which?", options=["this"], called="asked"))
+
+
+def again(name):
+    """A further question, as the same one is not asked twice."""
+    return step(call("ask_user", question=f"{name}?", options=["this"], called=name))
+
+
 READ = step(call("read_file", path="tariff.py", called="read"))
 
 
@@ -68,7 +75,7 @@ async def test_no_step_waits_for_it(begin, monkeypatch):
 
 
 async def test_what_was_told_is_not_told_again_and_what_is_new_is(begin, ready, workspace):
-    editor = await asked_with_a_map(begin, ready, [ASK, DONE, ASK, DONE, ASK, DONE])
+    editor = await asked_with_a_map(begin, ready, [ASK, DONE, again("One"), DONE, again("Two"), DONE])
     for number, prompt in enumerate(("Look at price again", "And now at the price of bicycles")):
         if number:
             (workspace / "bicycle.py").write_text("def bicycle_price(): pass\n")

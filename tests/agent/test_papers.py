@@ -81,7 +81,11 @@ async def test_a_workspace_that_is_reached_by_a_link_has_its_documents(tmp_path)
     path = await shown_documents.task_paper(folders(tmp_path / "work"))
     assert path == tmp_path / "work" / ".outrider" / "task.md"
     assert "A task for Outrider" in (tmp_path / "real" / ".outrider" / "task.md").read_text()
-    assert (tmp_path / "real" / ".outrider" / ".gitignore").read_text() == "*\n"
+    assert (
+        (tmp_path / "real" / ".outrider" / ".gitignore")
+        .read_text()
+        .endswith("*\n!/settings.toml\n!/rules.toml\n!/commands/\n!/commands/**\n!/plans/\n!/plans/**\n")
+    )
 
 
 async def test_what_a_user_wrote_stays(tmp_path):

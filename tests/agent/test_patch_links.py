@@ -107,3 +107,27 @@ async def test_a_file_that_became_a_link_is_left_out_and_named(begin, linked):
     (linked / "plain.txt").symlink_to("target.txt")
     patch, left_out = await patch_of(editor)
     assert (patch, list(left_out)) == ("", ["plain.txt"])
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto-edit", "read-only"])
+async def test_a_change_that_does_not_fit_a_file_outside_tells_nothing_of_its_text(
+    begin, linked, tmp_path, mode
+):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("the words outside\nthe words outside\n")
+    (linked / "way.txt").symlink_to(outside)
+    patch = "*** Begin Patch\n*** Update File: way.txt\n@@\n-the words\n+x\n*** End Patch"
+    turns = [
+        step(edit("way.txt", "words", "x"), edit(str(outside), "the word outside", "x")),
+        step(
+            call("insert_lines", path="way.txt", after_line=50, text="x\n"), call("apply_patch", patch=patch)
+        ),
+        DONE,
+    ]
+    editor = await begin("stock", turns, {"permissionMode": mode})
+    await editor.run("Go.")
+    assert not editor.questions
+    for one in editor.events_of("tool.finished"):
+        assert one["data"]["status"] in {"error", "denied"}
+        assert "words" not in one["data"]["content"]
+        assert "2 lines" not in one["data"]["content"]

@@ -59,6 +59,7 @@ async def test_a_key_that_was_planted_in_an_odd_place_gets_nowhere(workspace, ca
             "testing": None,
             "permissionMode": "full",
             "recording": True,
+            "reminders": False,
             "repositoryMap": {"enabled": True},
             "limits": {"askSeconds": 0.1},
         }

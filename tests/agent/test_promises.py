@@ -291,7 +291,7 @@ async def test_promise_8_the_state_is_the_fold_of_the_log_at_every_moment(begin)
         assert [one.to_wire() for one in state.plan] == status["plan"]
         assert state.account.usage.to_wire() == status["usage"]
         assert (turn.turn_id, turn.phase) == (status["turnId"], status["phase"])
-        (item,) = status["open"]
+        item, *_ = status["open"]
         given = {"answer": "yes"} if item["kind"] == "question" else {"decision": "allow_once"}
         await editor.command("outrider.answer", {"id": item["id"], **given})
         waiting = await editor.wait_turn()

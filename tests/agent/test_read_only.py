@@ -170,7 +170,19 @@ async def play(steps, way):
                     await editor.command("outrider.answer", {"id": item["id"], **way})
                 done = await editor.wait_turn(seconds=60)
             assert done["outcome"] in {"completed", "failed"}
-            assert place.looks() == before
+            after = place.looks()
+            if params.get("mode") == "plan":  # its own document is all that a planning turn writes
+                own = {
+                    str(place.workspace / name)
+                    for name in (".outrider", ".outrider/.gitignore", ".outrider/plans")
+                }
+                plans = f"{place.workspace}/.outrider/plans/"
+                after = {
+                    path: seen
+                    for path, seen in after.items()
+                    if path not in own and not path.startswith(plans)
+                }
+            assert after == before
             assert (editor.text("tariff.py"), editor.dirty("tariff.py")) == (buffer, True)
             assert editor.edits == []
             assert [ran for ran in place.started() if ran.split()[0] not in READERS | STARTERS] == []
@@ -195,7 +207,7 @@ def test_promise_6_whatever_is_called_nothing_is_changed_and_nothing_runs_on(way
 
 
 def test_every_tool_there_is_is_among_those_that_are_called():
-    assert {tool.name for tool in own_tools().offered(read_only=False)} <= {name for name, _ in TOOLS}
+    assert {tool.name for tool in own_tools().offered("agent")} <= {name for name, _ in TOOLS}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -260,7 +272,7 @@ def test_a_tool_that_writes_though_it_says_that_it_does_not_would_be_seen(monkey
             write()
         return Action(access=Access(effect), perform=perform)
 
-    everything = Registry([*own_tools().offered(read_only=False), Tool("peek", "Look.", effect, Cheat, plan)])
+    everything = Registry([*own_tools().offered("agent"), Tool("peek", "Look.", effect, Cheat, plan)])
     monkeypatch.setattr("outrider.app.own_tools", lambda **_: everything)
     assert "peek" in dict(schemas_of(everything))
     with pytest.raises(AssertionError, match="made-by-a-cheat"):

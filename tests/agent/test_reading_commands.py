@@ -32,3 +32,14 @@ async def test_one_that_writes_all_the_same_asks_then(world, answer, begin, work
     (question,) = editor.questions
     assert "It failed in a read-only sandbox" in question.message
     assert (workspace / "made.txt").exists() == (answer == "Allow once")
+
+
+@in_both_worlds
+async def test_a_further_name_of_a_secret_file_is_hidden_like_the_first(world, begin, workspace):
+    (workspace / ".env").write_text("hours=hunter2\n")
+    (workspace / "deep").mkdir()
+    (workspace / "deep" / "harmless.txt").hardlink_to(workspace / ".env")
+    look = call("run_command", command="cat deep/harmless.txt; cat .en[v]; grep -rh hours .", called="look")
+    editor = await begin("stock", [step(look), DONE], settings(world), answers=["Reject"])
+    await editor.run("Go.")
+    assert "hunter2" not in results(editor)["look"][1]

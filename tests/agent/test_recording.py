@@ -40,6 +40,7 @@ async def record(workspace, kind, *turns, wanted=True, prompt=f"Correct it: Auth
         settings = {
             "providers": {"local": provider(server, kind)},
             "testing": None,
+            "reminders": False,
             "recording": wanted,
             "retry": {"attempts": 2},
             "repositoryMap": {"enabled": False},  # it is up to chance with which step it comes

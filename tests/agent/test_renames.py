@@ -395,14 +395,30 @@ async def test_a_session_at_rest_that_knows_nothing_of_it_is_left_alone(two, wor
 
 
 async def test_a_session_that_another_process_runs_is_not_followed_there(edited, begin, workspace):
-    first = await edited(opened=False)
+    ask = step(call("ask_user", question="On?", options=["Yes"]))
+    (workspace / "a.txt").write_text(TEN)
+    first = await begin("stock", [EDIT, ask, DONE], FULL, answers=[Never()])
+    started = await first.command("outrider.run", {"prompt": "Go."})
+    await asked(first)
     (workspace / "z.txt").write_text(TEN)
     second = await begin("stock", [edit("z.txt", "line 2\n", "LINE 2\n"), DONE], FULL)
     await second.run("Go.")
     second.rename("a.txt", "b.txt")
     await second.command("outrider.undo", {})
     assert renamed(first) == renamed(second) == []
-    assert "workspace.renamed" not in [event["type"] for event in await log_of(second, first.session_id)]
+    assert "workspace.renamed" not in [event["type"] for event in await log_of(second, started["sessionId"])]
+
+
+async def test_an_idle_session_of_another_process_is_followed(edited, begin, workspace):
+    first = await edited(opened=False)
+    model = scripted(workspace, [DONE], name="other")
+    async with start_session("stock", workspace, model, FULL) as second:
+        await second.run("Go.")
+        second.rename("a.txt", "b.txt")
+        (change,) = (await second.command("outrider.changes", {"sessionId": first.session_id}))["changes"]
+        assert change["path"] == "b.txt"
+    undone = await first.command("outrider.undo", {"sessionId": first.session_id})
+    assert [one["path"] for one in undone["undone"]] == ["b.txt"]
 
 
 async def test_a_turn_that_rests_follows_and_goes_on_at_the_new_path(begin, workspace):

@@ -208,5 +208,5 @@ async def test_a_wait_is_shown_with_its_time_and_ended_by_a_code_action(workspac
             assert not any("retry now" in one["title"] for one in await editor.code_actions("README.md"))
             with pytest.raises(RpcError) as refused:
                 await editor.command("outrider.retry", {"turnId": started["turnId"]})
-            assert refused.value.data["reason"] == "no_running_turn"
+            assert refused.value.data["reason"] == "nothing_to_continue"
     await keep_sessions(workspace.parent / editor.options["stateDir"])

@@ -131,9 +131,9 @@ async def test_a_request_that_is_too_long_goes_to_a_larger_window(sessions):
 
 
 async def test_where_none_is_large_enough_the_turn_ends_by_its_budget(sessions):
-    models = {"my/big": {"contextWindow": 200}, "my/other": {"contextWindow": 100}}
+    models = {"my/big": {"contextWindow": 4000}, "my/other": {"contextWindow": 4000}}
     async with sessions.start(tiers={"frontier": ["my/big"]}, models=models) as editor:
-        ended = await editor.run("Look. " * 500)
+        ended = await editor.run("Look. " * 2000)
     assert (ended["outcome"], ended["reason"]) == ("budget_exhausted", "contextWindow")
     assert sessions.asked == []
 

@@ -1,5 +1,7 @@
 """Before a command: what the agent changed is saved by the client where it can, and the user is asked where not."""
 
+import asyncio
+
 import pytest
 from scripting import DONE, FIX, HONEST, call, results, step, types
 
@@ -165,3 +167,39 @@ async def test_promise_3_every_editor_comes_to_the_command_with_the_change(profi
     assert outcome["outcome"] == "completed"
     assert "hours * 2" in results(editor)["run"][1]
     assert ("workspace.saved" in types(editor)) == PROFILES[profile].takes_save
+
+
+async def test_after_the_yes_the_command_waits_for_the_save_and_asks_nothing_more(begin):
+    write = call(
+        "run_command", command="/bin/grep -h hours tariff.py > found.txt; cat found.txt", called="run"
+    )
+    editor = await begin("stock", [step(FIX), step(write), DONE], answers=["Allow once", "Allow once"])
+    editor.open("tariff.py")
+    running = asyncio.create_task(editor.run("Go."))
+    said = "Outrider continues as soon as tariff.py is saved."
+    await editor.wait_for(lambda: any(one.text == said for one in editor.said), "it waits")
+    editor.save("tariff.py")
+    await running
+    assert len(editor.questions) == 2
+    assert "hours * 2" in results(editor)["run"][1]
+
+
+async def test_what_is_saved_at_the_question_of_the_command_needs_no_other_one(begin):
+    def person(question):
+        if "Run `" in question.message:
+            assert (
+                "Outrider's changes in tariff.py are not saved, and the command reads files"
+                in question.message
+            )
+            editor.save("tariff.py")
+        return "Allow once"
+
+    write = call(
+        "run_command", command="/bin/grep -h hours tariff.py > found.txt; cat found.txt", called="run"
+    )
+    editor = await begin("stock", [step(FIX), step(write), DONE], answers=person)
+    editor.open("tariff.py")
+    await editor.run("Go.")
+    assert len(editor.questions) == 2  # the edit, the command
+    assert "hours * 2" in results(editor)["run"][1]
+    assert "unsaved" not in results(editor)["run"][1]

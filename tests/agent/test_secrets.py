@@ -66,7 +66,7 @@ async def test_a_planted_key_is_in_no_event_request_frame_export_or_log(workspac
     async with ProviderServer() as server:
         server.plays("openai-chat", *(Said("", one) for one in calls), Said("Done."))
         provider = {"kind": "openai-chat", "baseUrl": server.url, "apiKeyEnv": "MODEL_AUTH"}
-        options = {"providers": {"local": provider}, "testing": None, **FULL}
+        options = {"providers": {"local": provider}, "testing": None, "reminders": False, **FULL}
         env = {"PATH": "/usr/bin:/bin", "MODEL_AUTH": KEY}
         async with start_session(
             "stock", workspace, "local/some-model", options, connection=embedded(workspace, env=env)
@@ -439,6 +439,7 @@ async def test_every_value_of_a_file_of_secrets_is_masked_and_put_back(workspace
         server.plays("openai-chat", *(Said("", one) for one in calls), Said("Done."))
         options = {
             "providers": {"local": {"kind": "openai-chat", "baseUrl": server.url}},
+            "reminders": False,
             "testing": None,
             **FULL,
         }

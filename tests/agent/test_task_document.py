@@ -444,11 +444,11 @@ async def test_another_window_says_so_and_loses_nothing(workspace):
             second.type(PATH, "And this.\n")
             actions = await second.code_actions(PATH)
             assert not any("resume" in one["title"] for one in actions)
-            with pytest.raises(RpcError):
-                await second.take_action("Outrider: Send “And this.”")
-            await has(second, "Not done: another process runs session")
-            assert tail(second).strip() == "And this."
-            await take(second, "Outrider: Send “And this.” as a new conversation")
+            assert "Outrider: join the task" in [one["title"] for one in actions]
+            await take(second, "Outrider: Send “And this.” after the running task")
+            await has(first, "And this.")
+            second.type(PATH, "Another thing.\n")
+            await take(second, "Outrider: Send “Another thing.” as a new conversation")
             await has(second, "> Of the other.")
         assert "> Which tax?" in head(first)
         await take(first, "Outrider: 7 — ", at="Waits for you: question")

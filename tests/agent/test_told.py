@@ -4,18 +4,20 @@ import pytest
 from scripting import DONE, call, result, step
 
 from outrider.agent.context import standing
-from outrider.agent.context.model_call import encoded
+from outrider.agent.context.offer import Offer, shortened
 from outrider.agent.context.project import described
 from outrider.ports.model import BYTES_PER_TOKEN
 from outrider.processes.sandbox import Facts
-from outrider.tools.all import own_tools
+from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.nearest import nearest
-from outrider_protocol.settings import Limits
+from outrider_protocol.settings import PERMISSION_MODES, Limits
 
-MOST_TOKENS = 4_500
+MOST_TOKENS, MOST_IN_SHORT = 4_500, 2_400
+MOST_OF_LANGUAGES, MOST_OF_LANGUAGES_IN_SHORT = 1_100, 950
 
 
-def test_system_and_tools_are_short():
+@pytest.mark.parametrize(("in_short", "most"), [(False, MOST_TOKENS), (True, MOST_IN_SHORT)])
+def test_system_and_tools_are_short(in_short, most):
     facts = Facts(
         backend="bubblewrap", writable=("/home/user/project",), network="loopback", tmp="/tmp",
         git_is_read_only=True, home_is_hidden=True, may_leave=True,
@@ -23,26 +25,48 @@ def test_system_and_tools_are_short():
     system = "".join(
         [
             standing.IDENTITY,
-            standing.WORK["agent"],
-            standing.commands(facts, Limits()),
-            max((standing.permissions(mode) for mode in ("read-only", "ask", "auto-edit", "full")), key=len),
+            (standing.WORK_IN_SHORT if in_short else standing.WORK)["agent"],
+            standing.commands(facts, Limits(), in_short=in_short),
+            max((standing.permissions(mode, in_short=in_short) for mode in PERMISSION_MODES), key=len),
         ]
     )
-    tools = encoded([tool.spec() for tool in own_tools().offered(read_only=False)])
-    assert (len(system.encode()) + len(tools)) / BYTES_PER_TOKEN <= MOST_TOKENS
+    of_languages = {tool.name for tool in OF_LANGUAGES}
+    others = [tool.spec() for tool in own_tools().offered("agent") if tool.name not in of_languages]
+    offer = Offer(others, in_short=in_short)
+    assert (len(system.encode()) + len(offer.everything)) / BYTES_PER_TOKEN <= most
+    # These come only where a language server answers them.
+    offer = Offer([tool.spec() for tool in OF_LANGUAGES], in_short=in_short)
+    most = MOST_OF_LANGUAGES_IN_SHORT if in_short else MOST_OF_LANGUAGES
+    assert len(offer.everything) / BYTES_PER_TOKEN <= most
+
+
+def test_what_is_offered_in_short_has_the_same_arguments_and_says_what_it_is_for():
+    known = {tool.name: tool.spec() for tool in own_tools().offered("agent")}
+    offered = Offer(list(known.values()), in_short=True).to(None)
+    for tool in offered:
+        assert known[tool.name].description.startswith(tool.description)
+        assert tool.schema["properties"].keys() == known[tool.name].schema["properties"].keys()
+        assert shortened(tool) == tool
+    names = {tool.name for tool in offered}
+    assert {"read_file", "search", "edit_file", "write_file", "run_command", "wait", "ask_user"} <= names
+    assert {tool.name for tool in Offer(list(known.values()), in_short=True).to("patch")} - names == {
+        "apply_patch"
+    }
 
 
 @pytest.mark.parametrize("mode", ["plan", "explore"])
 def test_a_turn_that_cannot_change_anything_is_not_told_to_test(mode):
-    told = standing.WORK[mode] + standing.MODES[mode]
+    told = standing.WORK[mode] + standing.WORK_IN_SHORT[mode] + standing.MODES[mode]
     for words in ("run the narrowest test", "edit tools", "commit", "update_plan", "run_command"):
         assert words not in told
 
 
 def test_the_sandbox_is_told_as_it_is():
-    free = standing.commands(Facts(), Limits())
+    free = standing.commands(Facts(), Limits(), in_short=False)
     assert "without a sandbox" in free
-    held = standing.commands(Facts(backend="x", writable=("/w",), network="none", may_leave=True), Limits())
+    held = standing.commands(
+        Facts(backend="x", writable=("/w",), network="none", may_leave=True), Limits(), in_short=True
+    )
     assert "They can write in /w" in held
     assert "no network" in held
 

@@ -37,6 +37,7 @@ class _Log:
         self.handed = set()
         self.changes = {}
         self.steering, self.closed = {}, False
+        self.copied = False
 
     def take(self, event):
         kind, data = event["type"], event["data"]
@@ -60,6 +61,11 @@ class _Log:
 
     # sessions
 
+    def on_session_forked(self, _turn, _data):
+        self.copied = True  # what came before was told of the other session
+
+    on_session_imported = on_session_forked
+
     def on_session_closed(self, _turn, _data):
         self.closed = True
 
@@ -79,11 +85,13 @@ class _Log:
     def on_turn_queued(self, turn, _data):
         self.queued.add(turn)
 
-    def on_turn_started(self, turn, _data):
+    def on_turn_started(self, turn, data):
         assert self.turn is None, f"{turn} began while {self.turn} was running"
         assert turn not in self.finished
         self.queued.discard(turn)
         self.turn, self.phase, self.parked = turn, "start", False
+        outputs = data.get("invoked", {}).get("outputs", ())
+        self.responded |= {f"{turn}_output_{number + 1}" for number in range(len(outputs))}
 
     def on_turn_phase(self, turn, data):
         assert turn == self.turn
@@ -112,6 +120,9 @@ class _Log:
             assert data["outcome"] in {"cancelled", "failed"}
             self.queued.discard(turn)
             return
+        if self.copied and turn != self.turn:
+            assert data["outcome"] == "cancelled"
+            return
         assert turn == self.turn
         assert self.phase == "finish"
         missing = {call for call in self.responded if call not in self.results}
@@ -127,6 +138,14 @@ class _Log:
             assert call["id"] not in self.responded, f"the call id {call['id']} is used twice"
             self.responded.add(call["id"])
 
+    def on_hook_started(self, _turn, data):
+        self.responded |= {call["id"] for call in data["calls"]}
+
+    def on_verify_started(self, _turn, data):
+        for call in data["calls"]:
+            assert call["id"] not in self.responded, f"the call id {call['id']} is used twice"
+            self.responded.add(call["id"])
+
     def on_tool_requested(self, _turn, data):
         assert data["callId"] in self.responded
         assert data["callId"] not in self.requested, f"{data['callId']} requested twice"
@@ -138,7 +157,8 @@ class _Log:
         self.started.add(data["callId"])
 
     def on_tool_finished(self, _turn, data):
-        assert data["callId"] in self.requested, f"{data['callId']} finished and was not requested"
+        known = self.copied or data["callId"] in self.requested
+        assert known, f"{data['callId']} finished and was not requested"
         assert data["callId"] not in self.results, f"{data['callId']} finished twice"
         self.results.add(data["callId"])
 
@@ -219,7 +239,7 @@ class _Log:
 
     def on_steering_received(self, _turn, data):
         if data["state"] == "queued":
-            assert data["pendingId"] not in self.steering
+            assert self.steering.get(data["pendingId"]) != data["text"], "said twice"
             self.steering[data["pendingId"]] = data["text"]
         else:
             del self.steering[data["pendingId"]]

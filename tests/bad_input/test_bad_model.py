@@ -1,6 +1,8 @@
 """A model that answers nonsense: each call gets its result, the turn its end, and the next turn works."""
 
+import asyncio
 import json
+import time
 
 import pytest
 
@@ -43,6 +45,58 @@ async def test_a_malformed_call_has_a_result_and_the_turn_goes_on(outrider_scena
     assert "because of an error in Outrider" not in results["c_1"]["content"], results["c_1"]["content"]
     assert results["c_2"]["status"] == "ok"
     assert (await run.go_on("Again")).response == "Again."
+
+
+LONG = 900_000
+OF_A_MEGABYTE = {
+    "name": ("x" * LONG, "{}"),
+    "invisible name": ("\u202e" * LONG, "{}"),
+    "path": ("read_file", json.dumps({"path": "a/" * (LONG // 2)})),
+    "unknown key": ("read_file", json.dumps({"path": "README.md", "k" * LONG: 1})),
+    "many unknown keys": (
+        "read_file",
+        json.dumps({"path": "README.md"} | {f"k{n}": 1 for n in range(LONG // 12)}),
+    ),
+    "glob": ("find_files", json.dumps({"pattern": "**/" * (LONG // 3)})),
+    "braces": ("find_files", json.dumps({"pattern": "{a,b}" * 790})),
+    "plan": ("update_plan", json.dumps({"items": [{"text": "t"}] * (LONG // 15)})),
+    "point of a plan": ("update_plan", json.dumps({"items": [{"text": "t" * LONG}]})),
+    "edits": (
+        "edit_file",
+        json.dumps({"path": "README.md", "edits": [{"old": "q", "new": "z"}] * (LONG // 25)}),
+    ),
+    "question": ("ask_user", json.dumps({"question": "q" * LONG})),
+    "options": ("ask_user", json.dumps({"question": "q", "options": ["a" * (LONG // 2), "b" * (LONG // 2)]})),
+    "reason": ("run_command", json.dumps({"command": "true", "sandbox": "none", "reason": "r" * LONG})),
+    "job": ("wait", json.dumps({"job": "j" * LONG})),
+    "number": ("insert_lines", '{"path": "README.md", "text": "x", "after_line": ' + "9" * LONG + "}"),
+    "content": ("write_file", json.dumps({"path": "new.py", "content": "(" * LONG})),
+}
+
+
+@pytest.mark.parametrize("kind", OF_A_MEGABYTE)
+async def test_a_megabyte_in_any_place_of_a_call_has_a_short_result_and_holds_nothing_up(workspace, kind):
+    name, arguments = OF_A_MEGABYTE[kind]
+    answer = {"tool_calls": [{"name": name, "arguments": arguments, "id": "c_1"}]}
+    model = scripted(workspace, [answer, {"text": "Done."}])
+    async with start_session("stock", workspace, model, {"permissionMode": "full"}) as editor:
+        begun = time.process_time()
+        running = asyncio.ensure_future(editor.run("Go on", seconds=50))
+        waits = []
+        while not running.done():
+            asked = time.process_time()
+            await editor.command("outrider.status", {})
+            waits.append(time.process_time() - asked)
+            await asyncio.sleep(0.005)
+        assert (await running)["outcome"] == "completed"
+        assert time.process_time() - begun < 20
+        (finished,) = editor.events_of("tool.finished")
+    assert (finished["data"]["status"] == "ok") == (
+        kind in {"content", "unknown key", "many unknown keys", "braces"}
+    )
+    assert len(finished["data"]["content"]) < 5_000
+    # Of the processor, in which the client has its part: it reads the whole log.
+    assert max(waits) < 1
 
 
 async def test_a_command_that_is_too_long_to_be_looked_at_is_refused(outrider_scenario, workspace):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from outrider.commands import _TO_COME
 from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
 from outrider_protocol import INVALID_PARAMS, REQUEST_FAILED
@@ -48,8 +49,27 @@ UNKNOWN = {
     "outrider.prompt": {"sessionId": "ses_none"},
     "outrider.jobs": {"action": "read", "id": "job_none"},
     "outrider.permissions": {"action": "remove", "id": "rule_none"},
+    "outrider.continue": {"sessionId": "ses_none"},
+    "outrider.resend": {"sessionId": "ses_none", "turnId": "turn_none", "prompt": "x"},
+    "outrider.restore": {"sessionId": "ses_none", "turnId": "turn_none"},
+    "outrider.queue": {"sessionId": "ses_none", "id": "turn_none", "action": "remove"},
+    "outrider.fork": {"sessionId": "ses_none"},
+    "outrider.rename": {"sessionId": "ses_none", "title": "x"},
+    "outrider.delete": {"sessionId": "ses_none"},
+    "outrider.leave": {"sessionId": "ses_none"},
 }
 """A call of each command that takes an id, with one of nothing."""
+
+
+REQUIRED = {
+    "outrider.queue": {"action": "remove"},
+    "outrider.rename": {"title": "x"},
+    "outrider.import": {
+        "export": {"format": "outrider-export", "version": 1, "program": "0", "sessionId": "s", "events": [], "contents": {}}
+    },
+}  # fmt: skip
+"""What some commands need besides ids and texts."""
+TO_COME = frozenset(_TO_COME)
 
 
 async def refused(editor, name, argument):
@@ -71,7 +91,7 @@ async def test_no_value_of_a_wrong_type_is_taken_or_breaks_anything(editor, name
     fields = COMMANDS[name].params.model_fields.values()
     keys = [field.alias or "" for field in fields] + ["nothingOfTheKind"]
     valid = {"prompt": "x", "sessionId": "ses_none", "turnId": "turn_none", "id": "open_none", "timeout": 0}
-    base = {key: valid[key] for key in keys if key in valid and key != "timeout"}
+    base = {key: valid[key] for key in keys if key in valid and key != "timeout"} | REQUIRED.get(name, {})
     for key in keys:
         for value in [*WRONG, DEEP]:
             try:
@@ -98,7 +118,7 @@ def test_every_command_with_an_id_is_tried():
     with_ids = {
         name
         for name, command in COMMANDS.items()
-        if {"session_id", "turn_id", "id"} & set(command.params.model_fields)
+        if {"session_id", "turn_id", "id"} & set(command.params.model_fields) and name not in TO_COME
     }
     assert with_ids == set(UNKNOWN)
 

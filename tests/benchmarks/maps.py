@@ -97,7 +97,7 @@ class MapMeasures:
             pass
 
         return RepositoryMap(
-            lambda: Rooms(folders, search), documents, supervisor, clock, cache, {},
+            lambda: Rooms(folders, search, documents), supervisor, clock, cache, {},
             leaves_out=lambda _: False, before_listing=nothing, tell=print,
         )  # fmt: skip
 

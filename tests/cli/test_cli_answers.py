@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from typist import Typist
 
 from event_data import filled, whole
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules, can_match
@@ -60,7 +61,7 @@ def test_a_rule_allows_what_it_names(rule, item):
 
 
 def test_edits_are_what_the_tools_say_that_edits():
-    assert {tool.name for tool in own_tools().offered(read_only=False) if tool.effect == "edit"} == EDIT_TOOLS
+    assert {tool.name for tool in own_tools().offered("agent") if tool.effect == "edit"} == EDIT_TOOLS
 
 
 @pytest.mark.parametrize("pattern", ["apply_patch", "insert_line: a", "patch*", "read_file*", "change *"])
@@ -264,3 +265,67 @@ def test_a_pattern_need_not_know_the_size_of_an_edit(pattern, allows):
 @pytest.mark.parametrize("slip", ["edit", "python*", "Edit", "run make", ""])
 def test_a_pattern_that_can_allow_nothing_is_a_slip(slip):
     assert not can_match(slip)
+
+
+TITLES = ("Allow all 3", "Review…", "Reject")
+
+
+async def answered_together(rules, typed=None):
+    """What the question about three edits gets, and what goes by command besides."""
+    items, sent = OpenItems(), []
+    for number, path in enumerate(("src/a.py", "src/b.py", "docs/c.md"), 1):
+        items.event(
+            {
+                "type": "tool.requested",
+                "data": {"callId": f"c{number}", "name": "edit_file", "input": {"path": path}},
+            }
+        )
+        asked = {
+            "id": f"open_{number}",
+            "callId": f"c{number}",
+            "title": f"Edit {path} (+1 −1)",
+            "group": "open_1",
+        }
+        items.event({"type": "approval.requested", "data": whole("approval.requested", asked)})
+
+    async def answer_command(argument: dict[str, object]) -> None:
+        sent.append(argument)
+
+    keyboard = None if typed is None else Typist(typed)
+    answerer = Answerer(Renderer(make_console(io.StringIO())), items, Rules(rules), keyboard, answer_command)
+    return await answerer(Question("3 edits in one step:\n…", TITLES)), sent
+
+
+@pytest.mark.parametrize(
+    ("rules", "typed", "title", "sent"),
+    [
+        (("edits",), None, "Allow all 3", []),
+        ((), None, None, []),
+        ((), "1", "Allow all 3", []),
+        ((), "2", "Reject", []),
+        ((), "n\nNo.", None, [{"id": "open_1", "decision": "reject", "together": True, "note": "No."}]),
+        (
+            ("Edit src/*",),
+            "1",
+            None,
+            [
+                {"id": "open_1", "decision": "allow_once"},
+                {"id": "open_2", "decision": "allow_once"},
+                {"id": "open_3", "decision": "allow_once"},
+            ],
+        ),
+        (
+            ("Edit src/a*",),
+            "reject",
+            None,
+            [
+                {"id": "open_1", "decision": "allow_once"},
+                {"id": "open_2", "decision": "reject", "together": True},
+            ],
+        ),
+    ],
+)
+async def test_edits_of_one_step_are_answered_together_where_no_rule_answers_for_one(
+    rules, typed, title, sent
+):
+    assert await answered_together(rules, typed) == (title, sent)

@@ -24,7 +24,7 @@ def _own_home(tmp_path, monkeypatch):
 
 async def test_after_a_rejection_it_says_that_the_script_goes_on_regardless():
     code, shown = await played("1\n4\n1\n")
-    assert code == ExitCode.FAILED
+    assert code == ExitCode.CHECK_FAILED
     assert shown.count(AFTER_REJECTION) == 1
     assert "they do not pass" in shown
     assert "The sample project was removed" in shown

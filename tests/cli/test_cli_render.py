@@ -1,10 +1,13 @@
 """What a session looks like in a terminal of 80 columns."""
 
 import io
+import re
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from event_data import whole
 from outrider.cli.diffs import FILE_LINES, diff_lines
@@ -472,9 +475,9 @@ def test_events_it_does_not_show_are_no_error(kind):
     ("reason", "line"),
     [
         ("no_changes", "completed · 0 steps"),
-        ("checked", "completed, checked by a command · 0 steps"),
-        ("unverified", "completed, unverified: nothing was run after the last change · 0 steps"),
-        ("check_failed", "completed, but the last command failed · 0 steps"),
+        ("checked", "completed · checked by a command · 0 steps"),
+        ("unverified", "completed · unverified: nothing was run after the last change · 0 steps"),
+        ("check_failed", "completed · the last command failed · 0 steps"),
     ],
 )
 def test_the_last_line_says_how_the_work_was_checked(reason: str, line: str):
@@ -568,3 +571,44 @@ def test_what_runs_without_a_sandbox_is_named_as_a_rule_of_its_own():
     )
     assert "  outrider run --yes-to all --yes-to outside" in shown.lines
     assert "`--yes-to all` does not include it" in " ".join(shown.stream.getvalue().split())
+
+
+OBEYED = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e\x1b]8;;http://x\x1b\\link\r\x08\x00"
+
+
+def test_a_console_shows_what_a_terminal_would_obey_even_where_nobody_made_it_visible():
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    console = make_console(stream)
+    console.print(Text(OBEYED, style="bold red"))
+    console.print(OBEYED)
+    table = Table()
+    table.add_row(OBEYED, Text(OBEYED))
+    console.print(table)
+    written = stream.getvalue()
+    assert not set(OBEYED) & set("\x07\x9b\u202e\x08\x00\x1b") & set(re.sub(r"\x1b\[[0-9;]*m", "", written))
+    assert "\\x1b]0;title" in written
+
+
+def test_the_name_of_a_tool_is_the_words_of_a_model():
+    stream = io.StringIO()
+    console = make_console(stream)
+    renderer = Renderer(console, Problems(console))
+    for kind, data in (
+        ("tool.requested", {"callId": "c", "name": f"bad{OBEYED}", "input": {}}),
+        (
+            "tool.finished",
+            {"callId": "c", "name": f"bad{OBEYED}", "status": "error", "content": "no such tool"},
+        ),
+    ):
+        renderer.event(
+            {
+                "seq": 1,
+                "ts": "2026-01-01T00:00:00.000Z",
+                "sessionId": "s",
+                "type": kind,
+                "data": whole(kind, data),
+            }
+        )
+    assert "bad\\x1b]0;title" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()

@@ -160,7 +160,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         exported = await editor.command("outrider.export", {"sessionId": editor.session_id})
     page = told(Export.from_wire(exported))
     for words in (
-        "Correct the price.", "Ask me.", "completed, but the last command failed", "3,600", "3,000 of them cached",
+        "Correct the price.", "Ask me.", "completed · unverified: no check was run", "3,600", "3,000 of them cached",
         "0.7500", "[x]", "Correct", "The docstring says two.", "update_plan", "2 points", "Two or three?",
         "two – answered by the user in a message", "allowed once by the user in a message",
         "-    return hours * 3", "+    return hours * 2", "rejected by the user", "not made",

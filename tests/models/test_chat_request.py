@@ -120,4 +120,4 @@ def test_a_step_begins_with_the_bytes_of_the_one_before_and_encodes_only_what_is
     assert encoded == TALK
     encoder.encode(ModelRequest("main", TALK[:1]))
     encoder.encode(ModelRequest("main", TALK[:2]))
-    assert encoded == [*TALK, TALK[1]]
+    assert encoded == [*TALK, TALK[0], TALK[1]]

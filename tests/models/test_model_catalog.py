@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from outrider.models.catalog import Catalog, ModelProblem
+from outrider.models.catalog import Catalog, ModelProblem, ModelServices
 from outrider.models.http.keys import Keys
+from outrider.models.http.provider import no_proxy
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, Model, ModelFailure, ModelItem, ModelRequest, TextDelta
@@ -26,14 +27,18 @@ MakeCatalog = Callable[..., Catalog]
 async def catalog(clock: SteppingClock, tmp_path: Path) -> AsyncGenerator[MakeCatalog, None]:
     made: list[Catalog] = []
 
-    def make(urls: dict[str, str] | None = None, root: Path | None = tmp_path, **more: Any) -> Catalog:
+    def make(
+        urls: dict[str, str] | None = None,
+        root: Path | None = tmp_path,
+        proxy_for: Callable[[str], str | None] = no_proxy,
+    ) -> Catalog:
         providers = {
             # A window that is set is not asked for.
             name: ProviderSettings(kind="openai-chat", base_url=url, context_window=128_000)
             for name, url in (urls or {}).items()
         }
-        ids, secrets = SequentialIds(), Keys({})
-        made.append(Catalog(providers, root=root, clock=clock, ids=ids, secrets=secrets, **more))
+        services = ModelServices(clock, SequentialIds(), Keys({}), proxy_for)
+        made.append(Catalog(providers, root=root, services=services))
         return made[-1]
 
     yield make
@@ -145,9 +150,7 @@ async def test_what_is_set_decides_whether_a_model_gets_its_thoughts_back(
         {"my": ProviderSettings(kind="openai-responses", base_url=wire.url)},
         {f"my/{name}": ModelSettings(reasoning=said)},
         root=None,
-        clock=clock,
-        ids=SequentialIds(),
-        secrets=Keys({}),
+        services=ModelServices(clock, SequentialIds(), Keys({})),
     )
     assert await first(await opened(models, f"my/{name}")) == TextDelta("hello")
     assert ("include" in wire.received[-1].json) is asks
@@ -164,10 +167,9 @@ async def test_a_proxy_of_its_own_goes_before_those_of_the_environment(wire: Any
     models = Catalog(
         {"far": far},
         root=None,
-        clock=clock,
-        ids=SequentialIds(),
-        secrets=Keys({}),
-        proxy_for={"http://models.test/v1": "http://127.0.0.1:1"}.get,
+        services=ModelServices(
+            clock, SequentialIds(), Keys({}), {"http://models.test/v1": "http://127.0.0.1:1"}.get
+        ),
     )
     assert await first(await opened(models, "far/m")) == TextDelta("hello")
     await models.close()

@@ -1,8 +1,9 @@
 import json
+import math
 
 import pytest
 
-from outrider.models.http.failures import clean, http_failure, stream_failure
+from outrider.models.http.failures import LONGEST_TOLD, clean, http_failure, stream_failure
 
 
 def said(message: str) -> str:
@@ -205,6 +206,12 @@ def test_the_query_of_a_mere_path_stays_out(said: str, shown: str):
         (404, '{"error": "no model x"}', None, "the provider answered 404: no model x"),
         (429, '{"error": "slow"}', 3600, "the provider answered 429: slow; it says to wait 3600 s"),
         (429, '{"error": "slow"}', 5, "the provider answered 429: slow; it says to wait 5 s"),
+        (
+            429,
+            '{"error": "slow"}',
+            1e308,
+            "the provider answered 429: slow; it says to wait more than 30 days",
+        ),
         (429, '{"error": "slow"}', 0.2, "the provider answered 429: slow"),
     ],
 )
@@ -222,3 +229,8 @@ def test_money_is_the_matter_inside_a_stream_too():
 
 def test_a_long_message_is_cut():
     assert len(clean("x" * 10_000)) == 600
+
+
+@pytest.mark.parametrize("told", [1e308, math.inf])
+def test_how_long_a_provider_says_to_wait_is_bounded(told):
+    assert http_failure(429, b"", retry_after=told).retry_after == LONGEST_TOLD

@@ -142,6 +142,14 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "routing": {"by": "score"},
         "thinking": "high",
         "retry": {"attempts": 3},
+        "verify": ["pytest"],
+        "mcpServers": {"x": {"command": "y"}},
+        "hooks": [{"on": "turnStart", "command": "x"}],
+        "web": {"hosts": ["*"]},
+        "memory": True,
+        "skills": False,
+        "reminders": False,
+        "autonomy": "cautious",
         "providers": {},
         "stateDir": "/elsewhere",
         "store": {"keepDays": 1},
@@ -149,6 +157,8 @@ def test_what_the_page_lets_the_workspace_set_is_what_it_may_set(page: Page) -> 
         "sandbox": "required",
         "commandEnvironment": ["DEPLOY_TOKEN"],
         "testing": {"ids": "sequential"},
+        "languageServers": {"ruff": {"enabled": False}},
+        "trialDiagnostics": "off",
         "tools": [{"name": "x", "description": "x", "inputSchema": {"type": "object"}, "effect": "read"}],
     }
     rows = {quoted(row["key"])[0]: row["workspace"] for row in page.table("Settings", "key").rows}
@@ -254,7 +264,7 @@ def error_reasons() -> set[str]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "RefusedFor":
             reasons |= strings_in(node.value)
     assert reasons
-    for path in (SERVER / "lsp").rglob("*.py"):
+    for path in (SERVER / "commands.py", *(SERVER / "lsp").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Dict):
                 for name, value in zip(node.keys, node.values, strict=True):

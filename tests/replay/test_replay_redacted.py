@@ -111,7 +111,7 @@ async def test_a_compacted_session_without_its_secrets_is_replayed_up_to_where_l
         {"tool_calls": [{"name": "read_file", "input": {"path": f"{name}.txt"}, "id": f"r_{name}"}]}
         for name in "abcd"
     ]
-    model = scripted(workspace, [*turns, {"text": "Done."}], context_window=5_000)
+    model = scripted(workspace, [*turns, {"text": "Done."}], context_window=3_600)
     async with start_session("stock", workspace, model) as editor:
         await editor.run("Look")
     (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")

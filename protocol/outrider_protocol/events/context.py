@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from outrider_protocol.events.base import EventData
+from outrider_protocol.events.parts import Verdict
 from outrider_protocol.wire import Wire
 
 
@@ -25,6 +26,24 @@ class PlanUpdated(EventData):
     """The whole plan."""
 
 
+class PlanWritten(EventData):
+    """A planning turn wrote its document. The user may have changed it since; `outrider.plan` starts what it says then."""
+
+    TYPE = "plan.written"
+    path: str
+    """The document, in the first workspace folder."""
+    goal: str
+    """What is to be reached."""
+    brief: list[str]
+    """What the user answered in the turn, each with its question."""
+    steps: list[str]
+    """The steps, in order."""
+    files: list[str]
+    """What is changed in which file."""
+    checks: list[str]
+    """Commands that decide whether it is done."""
+
+
 class InstructionsFound(EventData):
     """A folder that the model reached has instructions of its own."""
 
@@ -41,6 +60,16 @@ class MapDrawn(EventData):
     TYPE = "map.drawn"
     told: str
     """What the model gets with its next request."""
+
+
+class VerdictFound(EventData):
+    """Language servers came to a verdict on edits after their results were given, or looked again at problems that are left."""
+
+    TYPE = "verdict.found"
+    verdict: Verdict
+    """What the edits do to the problems."""
+    told: str | None = None
+    """What the model gets with its next request; absent where that is nothing new."""
 
 
 class ContextCompacted(EventData):
@@ -110,6 +139,18 @@ class ContextTrimmed(EventData):
     """As in `context.compacted`."""
 
 
+class ConversationRestored(EventData):
+    """The session went back to before a message: the model forgets some turns. Their events stay, and so do their changes."""
+
+    TYPE = "conversation.restored"
+    turns: list[str]
+    """The turns that left the conversation, in order."""
+    messages: list[str]
+    """Content hashes of all messages as they are now."""
+    plan: list[PlanItem]
+    """The plan as it was then."""
+
+
 class BudgetExhausted(EventData):
     """A budget of the turn is spent."""
 
@@ -127,7 +168,7 @@ class BudgetExhausted(EventData):
 
 
 class SteeringReceived(EventData):
-    """A text for the running turn: queued, or withdrawn before the model had it."""
+    """A text for the running turn: queued, or withdrawn before the model had it. The same id again replaces its text."""
 
     TYPE = "steering.received"
     pending_id: str

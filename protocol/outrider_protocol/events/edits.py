@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from outrider_protocol.events.base import EventData
+from outrider_protocol.settings import UndoScope
 from outrider_protocol.wire import Wire
 
 FileMode = Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")]
@@ -12,9 +13,6 @@ FileMode = Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")]
 
 
 Operation = Literal["edit", "create", "delete", "rename"]
-
-
-UndoScope = Literal["hunk", "step", "turn", "session"]
 
 
 class WireHunk(Wire):

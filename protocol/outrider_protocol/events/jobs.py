@@ -5,7 +5,15 @@ from typing import Literal
 from outrider_protocol.events.base import EventData
 
 JobStatus = Literal[
-    "exited", "killed_timeout", "killed_idle", "lost", "killed", "cancelled", "closed", "interrupted"
+    "exited",
+    "killed_timeout",
+    "killed_idle",
+    "killed_full",
+    "lost",
+    "killed",
+    "cancelled",
+    "closed",
+    "interrupted",
 ]
 """How a job ended: by itself, by a time-out, with its supervisor; by somebody; with its turn, its session, the server."""
 
@@ -21,6 +29,17 @@ class SandboxAbsent(EventData):
     """Why there is none."""
     chosen: bool
     """True if the setting `sandbox` is off; else the first command asks."""
+
+
+class AutoLimited(EventData):
+    """Permission mode `auto` allows only what `auto-edit` does here: no copy of the files can be kept, so commands ask.
+
+    Once in a session, before the first command that asks for that reason.
+    """
+
+    TYPE = "auto.limited"
+    reason: str
+    """Why there is no copy."""
 
 
 class JobStarted(EventData):

@@ -35,11 +35,60 @@ class RulePattern(Wire):
     """Whether these are all its words."""
     script: str | None = None
     """The SHA-256 of the workspace file that the command runs (for an interpreter and its script in the workspace:
-    both, separated by a space), or `any`. An allowing rule holds for that content alone."""
+    both, separated by a space), or `any`. An allowing rule holds for that content alone. For a tool of an MCP server: the
+    SHA-256 of its definition."""
     path: str | None = None
     """A glob, relative to a workspace folder or absolute: `*` stays within a name, `**` does not."""
     host: str | None = None
     """A host in the words of a command, or `*.example.org`. It does not limit an allowed command."""
+
+
+class InputField(Wire):
+    """A value that an MCP server wants of the user."""
+
+    name: str
+    """The name of the value."""
+    title: str
+    """What users call it."""
+    description: str | None = None
+    """What it is for."""
+    kind: Literal["text", "integer", "number", "boolean", "choice", "choices"]
+    """What it is; `choices` is a list of options."""
+    required: bool
+    """Whether it must be given."""
+    options: list[str] | None = None
+    """For `choice` and `choices`: the values."""
+    titles: list[str] | None = None
+    """What the options are called, in the same order; absent: as they are."""
+
+
+class Problem(Wire):
+    """A problem that a language server finds in a file."""
+
+    path: str
+    line: int
+    """From 1."""
+    severity: Literal["error", "warning", "information", "hint"]
+    """How bad it is."""
+    message: str
+    """What is wrong, in one line."""
+    source: str | None = None
+    """Who finds it."""
+    code: str | None = None
+    """What it is called there."""
+
+
+class Verdict(Wire):
+    """What an edit does to the problems of the files it changes and of those that refer to them."""
+
+    introduced: list[Problem] = Field(default_factory=list[Problem])
+    """Problems that it brings, the worst first; at most 20."""
+    introduced_count: int = 0
+    """How many it brings."""
+    fixed: list[Problem] = Field(default_factory=list[Problem])
+    """Problems that are gone with it; at most 20."""
+    fixed_count: int = 0
+    """How many are gone."""
 
 
 class Open(Wire):
@@ -65,6 +114,12 @@ class Open(Wire):
     """A document that shows all of it."""
     always: list[RulePattern] | None = None
     """For an approval: the rules that `Always allow…` would save; absent if not offered."""
+    fields: list[InputField] | None = None
+    """For a question of an MCP server: the values it wants. The answer is a JSON object of them, or a line `name: value` for each."""
+    url: str | None = None
+    """For a question of an MCP server: the page that `Open the page` opens."""
+    group: str | None = None
+    """For edits of one step that are asked about together: the id of the first of them."""
 
 
 class Position(Wire):

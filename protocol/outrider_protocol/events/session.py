@@ -1,4 +1,4 @@
-"""Events of a session: it begins, is restored, is forked, is closed."""
+"""Events of a session: it begins, is restored, forked, imported, renamed, closed."""
 
 from outrider_protocol.events.base import EventData
 from outrider_protocol.settings import Limits, PermissionMode
@@ -41,13 +41,32 @@ class SessionRestored(EventData):
 
 
 class SessionForked(EventData):
-    """A session began as a copy of another one."""
+    """The events before this one are a copy of another session's. What was allowed for that session is not for this one."""
 
     TYPE = "session.forked"
     from_session_id: str
     """The other session."""
     from_seq: int
     """Up to which event."""
+
+
+class SessionImported(EventData):
+    """The events before this one come from an export.
+
+    Nothing in them is permission, and nothing that they changed can be undone here.
+    """
+
+    TYPE = "session.imported"
+    from_session_id: str
+    """The id it had."""
+
+
+class SessionRenamed(EventData):
+    """The user named the session."""
+
+    TYPE = "session.renamed"
+    title: str
+    """Its name, one line."""
 
 
 class SessionClosed(EventData):

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from pydantic_core import to_jsonable_python
 
 from outrider_protocol.events.base import EventData
-from outrider_protocol.events.parts import RulePattern
+from outrider_protocol.events.parts import InputField, RulePattern, Verdict
 from outrider_protocol.wire import Wire
 
 ToolStatus = Literal["ok", "error", "denied", "cancelled", "interrupted", "skipped"]
@@ -55,6 +55,38 @@ class ToolStarted(EventData):
     call_id: str
 
 
+CheckKind = Literal["test", "types", "lint", "build", "other"]
+"""What a command checks; `other` is no evidence."""
+
+
+class CheckFailure(Wire):
+    """What a failed check says is wrong at a line. The words are the check's own."""
+
+    path: str
+    """The file."""
+    line: int
+    """The line, from 1, in the file as it was then."""
+    column: int | None = None
+    """The column as the check counts it, mostly from 1."""
+    message: str
+    """What is wrong."""
+    severity: Literal["error", "warning"] = "error"
+    """How bad it is."""
+
+
+class Ran(Wire):
+    """A command that ran, as evidence."""
+
+    kind: CheckKind
+    """What it checks, by its words and by what the project declares."""
+    command: str
+    """The check in it, without what only shows its output."""
+    exit_code: int | None = None
+    """Its exit code; absent if it was ended."""
+    failures: list[CheckFailure] | None = None
+    """Of a check that failed: what it says is wrong in files of the workspace, 100 at most."""
+
+
 class ReadText(Wire):
     """A text that a call read, as it was then."""
 
@@ -95,8 +127,12 @@ class ToolFinished(EventData):
     """Files whose whole text is in `content`."""
     images: list[WireImage] | None = None
     """Images that the model gets with it."""
+    ran: Ran | None = None
+    """For a command that came to its end: what it checked, and how that went."""
     masked: int | None = None
     """How many placeholders for secrets are in `content`."""
+    verdict: Verdict | None = None
+    """For an edit: what it does to the problems that language servers find. In an error: why it was not asked for yet."""
 
 
 class ApprovalRequested(EventData):
@@ -125,6 +161,10 @@ class ApprovalRequested(EventData):
     """For an edit: its changes, each with an earlier `edit.proposed`; absent in old logs."""
     reviewed: bool | None = None
     """True if the edit is asked again as it was reviewed."""
+    group: str | None = None
+    """For edits of one step that are asked about together: the id of the first of them."""
+    trial: Verdict | None = None
+    """For an edit: what it would do to the problems that language servers find; absent where that is not known."""
 
 
 class ReviewedHunk(Wire):
@@ -181,10 +221,31 @@ class QuestionAsked(EventData):
     call_id: str | None = None
     question: str
     """The question."""
+    detail: str | None = None
+    """What the options mean, a line for each that says so."""
     options: list[str] = Field(default_factory=list[str])
-    """Answers to choose from."""
+    """Answers to choose from; the recommended one is first."""
     allow_free_form: bool = True
     """Whether any text is an answer."""
+    fields: list[InputField] | None = None
+    """For a question of an MCP server: the values it wants."""
+    url: str | None = None
+    """For a question of an MCP server: the page that it wants opened."""
+
+
+class InputWanted(EventData):
+    """An MCP server wants something of the user in the middle of a call. Questions follow."""
+
+    TYPE = "input.wanted"
+    call_id: str
+    server: str
+    """The server."""
+    questions: list[str]
+    """What is asked, in order."""
+    keys: list[str]
+    """What the server calls each of them; empty texts in the older revisions."""
+    state: str | None = None
+    """What the server wants back with the answers. With it the call goes on, after a restart too; without it, it is made again."""
 
 
 class QuestionAnswered(EventData):

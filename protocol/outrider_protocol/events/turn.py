@@ -5,13 +5,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from outrider_protocol.events.base import EventData
+from outrider_protocol.events.context import PlanItem
 from outrider_protocol.events.parts import Context, Open, Usage
-from outrider_protocol.settings import Limits, PermissionMode, Thinking
+from outrider_protocol.events.tools import CheckKind
+from outrider_protocol.settings import Autonomy, HookPoint, Limits, Mode, PermissionMode, Thinking
 from outrider_protocol.wire import Wire
-
-Mode = Literal["agent", "plan", "explore"]
-"""What a turn may do: everything, or only read, to answer with a plan or an answer."""
-
 
 Phase = Literal["start", "prepare", "assistant", "tools", "verify", "finish"]
 """Where a turn is."""
@@ -21,17 +19,60 @@ Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refus
 """How a turn ended."""
 
 REASONS_OF_OUTCOMES: dict[str, str] = {
-    "completed": "`no_changes`; `checked`: a command succeeded after the last change, and changed no text itself; `check_failed`: the "
-    "latest one after it failed; `unverified`: none ran.",
+    "completed": "`checked`: a check (tests, types, lint, build) succeeded after the last change, and changed nothing itself; "
+    "`check_failed`: one failed and no change came after it; `unverified`: none was run after the last change; `no_changes`.",
     "cancelled": "The `reason` of the cancel, or where it came from.",
     "budget_exhausted": "The budget, such as `limits.steps` or `contextWindow` (a model's `context_overflow`). There is a summary.",
     "failed": "From the model: `auth`, `unknown_model`, `rate_limit`, `quota`, `overloaded`, `bad_request`, `no_tools`, `no_images`, "
     "`connection`, `setup` (proxy or certificates), `timeout`, `stalled`, `cut_stream`, `protocol`, `script_exhausted`, "
     "`script_expectation`, `model_unavailable`; from the log: `store_failed`; from the loop: `empty_responses`, `only_reasoning`, "
-    "`cut_off`, `repeated_answers`, `malformed_calls`, `repeated_calls`, `repeated_text`, `internal_error`.",
-    "refused": "`model_refused`; the model's failure is `refused`.",
+    "`cut_off`, `repeated_answers`, `malformed_calls`, `repeated_calls`, `repeated_text`, `window_too_small`, `internal_error`.",
+    "refused": "`model_refused`; the model's failure is `refused`. `hook_refused`: a hook refused the task.",
 }
 """Each outcome of a turn, and the `reason` of its `turn.finished`."""
+
+
+class CheckRun(Wire):
+    """A check that was run in a turn, as it went the last time."""
+
+    kind: CheckKind
+    """What it checks."""
+    command: str
+    """The command."""
+    exit_code: int | None = None
+    """Its exit code; absent if it was ended."""
+    ok: bool
+    """Whether it succeeded."""
+    stale: bool = False
+    """Whether a file was changed since, so that it says nothing any more."""
+    seconds: float
+    """How long it took, questions on its way included."""
+
+
+class DoneDiagnostics(Wire):
+    """What the edits of a turn did to the errors that language servers find."""
+
+    introduced: int
+    """Errors that they brought and that are left."""
+    fixed: int
+    """Errors that are gone with them."""
+
+
+class Done(Wire):
+    """What shows that a turn did what it was to do. Words of the model count for nothing here."""
+
+    state: Literal["no_changes", "unverified", "checked", "check_failed"]
+    """As the `reason` of a completed turn."""
+    line: str
+    """The same in one line, for users."""
+    changed: list[str] = Field(default_factory=list[str])
+    """The files that it changed, sorted."""
+    checks: list[CheckRun] = Field(default_factory=list[CheckRun])
+    """The checks that were run, those that count first."""
+    open_items: list[str] = Field(default_factory=list[str])
+    """Items of the plan that are not done."""
+    diagnostics: DoneDiagnostics | None = None
+    """What became of errors; absent where no language server judged an edit."""
 
 
 class TurnSettings(Wire):
@@ -41,6 +82,32 @@ class TurnSettings(Wire):
     """The mode."""
     limits: Limits
     """The limits."""
+    autonomy: Autonomy = "balanced"
+    """How often the model may ask the user."""
+
+
+class CommandOutput(Wire):
+    """A command line whose output a custom command wants in its text. It runs, by the permissions of all commands, when the turn begins."""
+
+    at: int
+    """Where the output belongs in the text, in characters."""
+    command: str
+    """The command line."""
+
+
+class Invoked(Wire):
+    """The custom command that a task calls by its first word, and what it says."""
+
+    name: str
+    """Its name, without the slash."""
+    source: str
+    """`user`, `workspace`, `skill`, or `mcp:` and the name of a server."""
+    path: str | None = None
+    """Its file; absent where it has none."""
+    text: str
+    """What the model gets in place of the prompt, with its arguments and files."""
+    outputs: list[CommandOutput] | None = None
+    """What is run and put into the text before the model gets it."""
 
 
 class TurnQueued(EventData):
@@ -58,6 +125,30 @@ class TurnQueued(EventData):
     """Limits of its own."""
     thinking: Thinking | None = None
     """How much the model thinks, if the task says so."""
+    invoked: Invoked | None = None
+    """The custom command that the prompt calls."""
+    checks: list[str] | None = None
+    """As in `turn.started`."""
+    plan: list[PlanItem] | None = None
+    """As in `turn.started`."""
+    continues: str | None = None
+    """As in `turn.started`."""
+
+
+class QueuedRun(Wire):
+    """A task that waits for the running turn."""
+
+    turn_id: str
+    prompt: str
+    """The task."""
+
+
+class QueueChanged(EventData):
+    """Tasks that wait got another order or other texts."""
+
+    TYPE = "queue.changed"
+    queue: list[QueuedRun]
+    """All that wait, the next one first."""
 
 
 class TurnStarted(EventData):
@@ -75,8 +166,16 @@ class TurnStarted(EventData):
     """Limits of its own."""
     thinking: Thinking | None = None
     """How much the model thinks, if the task says so."""
+    invoked: Invoked | None = None
+    """The custom command that the prompt calls."""
     settings: TurnSettings | None = None
     """What the settings say at its start."""
+    checks: list[str] | None = None
+    """Commands that decide whether it is done: those of the task, then those of the setting `verify`. Absent in old logs."""
+    plan: list[PlanItem] | None = None
+    """The steps that its plan begins with."""
+    continues: str | None = None
+    """The turn that it goes on with: its task and steps are in the conversation, and `prompt` is that task."""
 
 
 class SettingsChanged(EventData):
@@ -96,8 +195,84 @@ class TurnPhase(EventData):
     to: Phase
     """The phase now."""
     reason: str
-    """`started`, `prepared`, `tool_calls`, `tool_results`, `repair`, `steering`, `answered`, `resumed`, or the reason
-    of its end."""
+    """`started`, `prepared`, `tool_calls`, `tool_results`, `repair`, `steering`, `answered`, `check_failed`,
+    `reminder`, `resumed`, or the reason of its end."""
+
+
+class CheckCall(Wire):
+    """A check as a tool call."""
+
+    id: str
+    """The call, which has `tool.requested` and `tool.finished` as any other."""
+    command: str
+    """The command."""
+
+
+class HookCall(Wire):
+    """A hook that runs."""
+
+    id: str
+    """The call."""
+    command: str
+    """The command line, with what the hook is given."""
+    hook: str
+    """The hook's own command."""
+    refuses: bool | None = None
+    """Whether its failure refuses."""
+
+
+class HookStarted(EventData):
+    """Hooks run, as commands."""
+
+    TYPE = "hook.started"
+    on: HookPoint
+    """The point."""
+    call_id: str | None = None
+    """The call that they are about."""
+    calls: list[HookCall]
+    """The hooks, in order."""
+
+
+class HookFinished(EventData):
+    """They came to their end."""
+
+    TYPE = "hook.finished"
+    on: HookPoint
+    """The point."""
+    call_id: str | None = None
+    """The call that they are about."""
+    refused: str | None = None
+    """Why it is refused."""
+    asks: str | None = None
+    """Why the user is asked about the call."""
+    arguments: str | None = None
+    """The call's arguments as they are now, as JSON."""
+    told: str | None = None
+    """What the model gets, after the results of the step."""
+
+
+class VerifyStarted(EventData):
+    """The model stopped after a change, and the checks of the task are run."""
+
+    TYPE = "verify.started"
+    attempt: int
+    """Which time, from 1."""
+    calls: list[CheckCall]
+    """The checks, in order."""
+    ignored: list[str] | None = None
+    """Commands that the settings of the workspace name, and that the user did not allow."""
+
+
+class VerifyFinished(EventData):
+    """They came to their end."""
+
+    TYPE = "verify.finished"
+    attempt: int
+    """Which time, from 1."""
+    failed: list[str]
+    """The commands that failed."""
+    told: str | None = None
+    """What the model gets about it; absent if the turn ends here."""
 
 
 class TurnParked(EventData):
@@ -128,3 +303,5 @@ class TurnFinished(EventData):
     """The model's last words, mostly."""
     usage: Usage
     """What it used."""
+    done: Done | None = None
+    """What shows that it is done; absent in old logs."""

@@ -1,12 +1,19 @@
 """What the sessions of one workspace share. Nothing else is shared between them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from outrider.agent.customization.files import Files
+from outrider.agent.customization.hooks import HookRun
+from outrider.agent.customization.toolbox import Brought
+from outrider.agent.interaction.plan_document import Plan, PlanProblem
+from outrider.agent.state.record import Record
 from outrider.agent.state.state import SessionState
 from outrider.agent.trust import WorkspaceTrust
+from outrider.agent.workspace_file import ChecksHere, WorkspaceFiles
+from outrider.language.languages import Languages
 from outrider.models.catalog import Catalog, ModelProblem
 from outrider.permissions.policy.decide import Access
 from outrider.permissions.policy.ledger import Ledger
@@ -21,11 +28,12 @@ from outrider.ports.model import Image, Message, Model
 from outrider.processes import Supervisor
 from outrider.processes.sandbox import Confined, Facts, Sandbox
 from outrider.store.log import Store
+from outrider.tools.context import Verdicts
 from outrider.tools.registry import Registry
 from outrider.workspace.paths import Folder
 from outrider.workspace.workspace import Workspace
 from outrider_protocol.events import Context, Mode
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.settings import HookPoint, PermissionMode, Settings
 
 
 class Models(Protocol):
@@ -63,7 +71,9 @@ class CommandsHere(Protocol):
 class FirstMessages(Protocol):
     """Writes the messages that a turn begins with; see `Briefing`."""
 
-    async def system(self, mode: Mode, trusts: Callable[[Path], bool], commands: CommandsHere) -> Message:
+    async def system(
+        self, mode: Mode, trusts: Callable[[Path], bool], commands: CommandsHere, *, in_short: bool
+    ) -> Message:
         """The system message of a turn; `trusts` says whether a folder's own instructions count, `commands` how commands run."""
         ...
 
@@ -87,6 +97,46 @@ class FirstMessages(Protocol):
 
     async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
         """The instructions that count for these files and are not known yet: path → text."""
+        ...
+
+
+class Tools(Protocol):
+    """The tools of turns; see `Toolbox`."""
+
+    async def prepare(self, session_id: str, turn_id: str, seconds: float) -> None:
+        """Look for what may have come or gone since, at the start of a turn, which a question holds for some seconds."""
+        ...
+
+    def now(self, mode: Mode, looked_up: Collection[str] = ()) -> Registry:
+        """The tools of a turn as they are now; `looked_up` names those whose definitions the model has looked up."""
+        ...
+
+
+class PlansHere(Protocol):
+    """Writes the documents of plans; see `PlanPapers`."""
+
+    async def write(self, plan: Plan, before: str | None) -> str | PlanProblem:
+        """Write one, in place of the one at `before` as long as nobody changed that; gives its path."""
+        ...
+
+    async def read(self, uri: str) -> tuple[str, Plan] | PlanProblem:
+        """The plan in a document, with the document's path."""
+        ...
+
+
+class TurnVerdicts(Verdicts, Protocol):
+    """Language servers, where they judge the edits of a turn; see `agent.loop.judging`."""
+
+    async def tell(self) -> None:
+        """Record what has become known of edits since their results were given, before the next request."""
+        ...
+
+    async def settle(self) -> None:
+        """Look again whether the errors are still there that edits brought, before the turn ends."""
+        ...
+
+    async def end(self) -> None:
+        """Stop judging."""
         ...
 
 
@@ -124,6 +174,38 @@ class Runtime:
         self.editor.say("info", f"Outrider: {text}")
 
 
+class ChecksOfWorkspace(Protocol):
+    """The checks that the settings of trusted workspace folders name; see `WorkspaceChecks`."""
+
+    async def look(self, session_id: str, turn_id: str, seconds: float) -> ChecksHere:
+        """Those that run, and those that the user did not allow, who is asked about new ones."""
+        ...
+
+
+class HooksHere(Protocol):
+    """The hooks of a house; see `Hooks`."""
+
+    found: Files | None
+    """Looks for those of other agents; set once the files of the workspace can be looked for."""
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        ...
+
+    async def look(self, session_id: str, turn_id: str, seconds: float) -> None:
+        """Find out which hooks there are; the user is asked about new ones of a workspace, for some seconds."""
+        ...
+
+    def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
+        """The hooks of a point, with what they are given."""
+        ...
+
+    def ended(self, runs: Sequence[HookRun]) -> None:
+        """They came to their end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What may be done."""
@@ -137,6 +219,11 @@ class Policy:
     trust: WorkspaceTrust
     """Whose word there is for the workspace folders."""
     sandbox: Sandbox
+    files: WorkspaceFiles
+    """What the settings of trusted workspace folders say."""
+    checks: ChecksOfWorkspace
+    hooks: HooksHere
+    """What runs at points of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +236,16 @@ class Services:
     catalog: Catalog
     models: Models
     """Opens those of turns."""
-    tools: Registry
+    tools: Tools
+    """Those that there are now."""
     briefing: FirstMessages
     """What a turn's first messages say."""
     maps: Maps
     """Draws maps of the workspace's names."""
+    brought: Brought
+    """What the user and the workspace brought along."""
+    plans: PlansHere
+    languages: Languages
+    """The language servers of the workspace."""
+    judges: Callable[[Record, str | None], TurnVerdicts]
+    """Has the edits of a turn judged; given the session's log and the turn."""

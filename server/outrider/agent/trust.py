@@ -1,7 +1,8 @@
 """Whether the workspace is trusted: by the client's word, by what the user said of its folders, or by nobody yet.
 
 Of a folder that nobody vouches for nothing is taken up that it brings for the agent, and each effect wants its own yes. Where
-something is left out for that, the user is asked once. A no from anywhere beats every yes.
+something is left out for that, the user is asked once. A no from anywhere beats every yes. The commands that the settings of a
+trusted folder name are asked about once, too.
 """
 
 import asyncio
@@ -17,12 +18,12 @@ from pydantic import ValidationError
 
 from outrider.agent.interaction.inbox import Refusal
 from outrider.permissions.policy.decide import narrowest
-from outrider.permissions.policy.trust import Trust, TrustFile, TrustProblem, Word, least
+from outrider.permissions.policy.trust import NamedCommand, Trust, TrustFile, TrustProblem, Word, least
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
 from outrider.ports.text import spelled_out
 from outrider.workspace.paths import Folder
 from outrider.workspace.workspace import View
-from outrider_protocol import STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
+from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS, STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
 from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult
 from outrider_protocol.events import Open
 from outrider_protocol.requests import AskReply
@@ -31,6 +32,7 @@ from outrider_protocol.settings import PermissionMode, Settings
 log = logging.getLogger(__name__)
 
 TITLES: Final = (TRUST_WORKSPACE, STAY_READ_ONLY)
+OF_COMMANDS: Final = (ALLOW_COMMANDS, IGNORE_COMMANDS)
 
 
 @dataclass(slots=True)
@@ -49,10 +51,15 @@ class InForce:
 
 @dataclass(slots=True)
 class _Asked:
-    """A question about a folder."""
+    """A question about a folder, or about commands of its settings."""
 
     item: Open
-    folder: Folder
+    is_said: Callable[[], bool]
+    """Whether it needs no answer any more, because that was said in another window or by command."""
+    keep: Callable[[bool], Coroutine[Any, Any, None]]
+    """Writes a yes or a no down."""
+    unanswered: str
+    """What is said where the editor gives no answer."""
     answer: "asyncio.Future[str]"
 
 
@@ -87,6 +94,8 @@ class WorkspaceTrust:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._refused: set[str] = set()
         """Folders of which a no could not be written down: it holds here all the same."""
+        self._unsaved: dict[str, bool] = {}
+        """What was said of commands, by their digest, and could not be written down."""
 
     def of(self, folder: Path) -> Trust:
         """What holds for a workspace folder."""
@@ -174,9 +183,9 @@ class WorkspaceTrust:
 
     @property
     def open(self) -> list[Open]:
-        """The questions that wait; what was said in another window or by command needs no answer any more."""
+        """The questions that wait."""
         waiting = [asked for asked in self._asked.values() if not asked.answer.done()]
-        return [asked.item for asked in waiting if self.of(asked.folder.path) == "unknown"]
+        return [asked.item for asked in waiting if not asked.is_said()]
 
     def open_in(self, turn_id: str | None) -> list[Open]:
         """Those that were asked in a turn."""
@@ -194,12 +203,70 @@ class WorkspaceTrust:
             turn_id: Its turn.
             seconds: How long a question holds the turn.
         """
+        told, name = "; ".join(withheld), spelled_out(str(folder.path))
+
+        async def keep(yes: bool) -> None:
+            kept = await self.file.keep(folder.path, "trusted" if yes else "read-only")
+            if isinstance(kept, TrustProblem):
+                self._refused |= set() if yes else {str(folder.path)}
+                self._say_unsaved(kept)
+
+        def is_said() -> bool:
+            return self.of(folder.path) != "unknown"
+
+        unanswered = f"{name} is not trusted yet: {told}. To trust it, run `outrider trust add {name}`."
+        await self._ask_once(_item(folder, told, turn_id), is_said, keep, unanswered, session_id, seconds)
+
+    def is_allowed(self, command: NamedCommand) -> bool | None:
+        """Whether a command of a folder's settings may run; None where the user did not say."""
+        said = self.file.allows(command)
+        return self._unsaved.get(command.digest) if said is None else said
+
+    async def allowed(
+        self, commands: Sequence[NamedCommand], session_id: str, turn_id: str, seconds: float
+    ) -> Sequence[NamedCommand]:
+        """Those of some commands that the user lets run, who is asked about each of them once.
+
+        Args:
+            commands: Commands that the settings of trusted workspace folders name.
+            session_id: The session that they matter to.
+            turn_id: Its turn.
+            seconds: How long a question holds the turn; without an answer the commands do not run, and the question stays open.
+        """
+        await self.refresh()
+        if unsaid := [one for one in commands if self.is_allowed(one) is None]:
+            told = "; ".join(f"`{one.shown}`" for one in unsaid)
+
+            async def keep(yes: bool) -> None:
+                kept = await self.file.keep_commands(unsaid, allowed=yes)
+                if kept is not None:
+                    self._unsaved |= {one.digest: yes for one in unsaid}
+                    self._say_unsaved(kept)
+
+            def is_said() -> bool:
+                return all(self.is_allowed(one) is not None for one in unsaid)
+
+            unanswered = spelled_out(
+                f"these commands of the workspace's settings do not run until you allow them: {told}."
+            )
+            item = _item_of_commands(unsaid, turn_id)
+            await self._ask_once(item, is_said, keep, unanswered, session_id, seconds)
+        return [one for one in commands if self.is_allowed(one)]
+
+    async def _ask_once(
+        self,
+        item: Open,
+        is_said: Callable[[], bool],
+        keep: Callable[[bool], Coroutine[Any, Any, None]],
+        unanswered: str,
+        session_id: str,
+        seconds: float,
+    ) -> None:
         async with self._one:  # another session may be at it
-            if self.of(folder.path) != "unknown" or folder.uri in self._asked:
+            if is_said() or item.id in self._asked:
                 return
-            told = "; ".join(withheld)
-            asked = _Asked(_item(folder, told, turn_id), folder, asyncio.get_running_loop().create_future())
-            self._asked[folder.uri] = asked
+            asked = _Asked(item, is_said, keep, unanswered, asyncio.get_running_loop().create_future())
+            self._asked[item.id] = asked
             self.on_asked()
             left = asyncio.Event()
             asking = self._watch(self._ask_in_editor(asked, session_id, seconds, left))
@@ -210,24 +277,20 @@ class WorkspaceTrust:
                 await asyncio.wait({keeping, waiting}, return_when=asyncio.FIRST_COMPLETED)
             except asyncio.CancelledError:
                 asked.answer.cancel()
-                del self._asked[folder.uri]
+                del self._asked[item.id]
                 raise
             finally:
                 waiting.cancel()
             if not asked.answer.done():
-                name = spelled_out(str(folder.path))
-                self._editor.say(
-                    "warning",
-                    f"Outrider: {name} is not trusted yet: {told}. To trust it, run `outrider trust add {name}`.",
-                )
+                self._editor.say("warning", f"Outrider: {asked.unanswered}")
 
     def answer(self, item_id: str, title: str) -> Refusal | None:
         """Take an answer that came in another way; None: it was taken."""
         asked = next((one for one in self._asked.values() if one.item.id == item_id), None)
         if asked is None or asked.answer.done():
             return Refusal("unknown_id", f"there is no open item {item_id!r}")
-        if title not in TITLES:
-            return Refusal("invalid", f"{item_id} takes one of {', '.join(TITLES)}")
+        if title not in asked.item.options:
+            return Refusal("invalid", f"{item_id} takes one of {', '.join(asked.item.options)}")
         asked.answer.set_result(title)
         return None
 
@@ -249,7 +312,9 @@ class WorkspaceTrust:
                     self._take(asked, _title_of(reply))
                 if not (isinstance(reply, Unanswered) and reply.why == "unsupported"):
                     return
-            titles = list(reversed(TITLES)) if self._editor.traits.reject_first else list(TITLES)
+            titles = list(asked.item.options)
+            if self._editor.traits.reject_first:
+                titles.reverse()
             answer = await self._editor.ask(
                 spelled_out(f"{asked.item.title}\n{asked.item.detail}"),
                 titles,
@@ -264,17 +329,16 @@ class WorkspaceTrust:
                 left.set()
 
     def _take(self, asked: _Asked, title: str) -> None:
-        if title in TITLES and not asked.answer.done():
+        if title in asked.item.options and not asked.answer.done():
             asked.answer.set_result(title)
 
     async def _keep(self, asked: _Asked) -> None:
         """Wait for the answer, and write it down."""
-        yes = await asked.answer == TRUST_WORKSPACE
-        kept = await self.file.keep(asked.folder.path, "trusted" if yes else "read-only")
-        if isinstance(kept, TrustProblem):
-            self._refused |= set() if yes else {str(asked.folder.path)}
-            self._editor.say("warning", f"Outrider did not save your answer: {kept.message}")
+        await asked.keep(await asked.answer == asked.item.options[0])
         self.on_change()
+
+    def _say_unsaved(self, problem: TrustProblem) -> None:
+        self._editor.say("warning", f"Outrider did not save your answer: {problem.message}")
 
     def _watch(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         task = asyncio.ensure_future(work)
@@ -299,6 +363,23 @@ def _title_of(reply: ItemReply) -> str:
         return AskReply.from_wire(reply.value).answer or ""
     except ValidationError:
         return ""
+
+
+def _item_of_commands(commands: Sequence[NamedCommand], turn_id: str) -> Open:
+    """The question about commands of a folder's settings, known by what they are."""
+    known_by = hashlib.sha256("".join(sorted(one.digest for one in commands)).encode()).hexdigest()[:10]
+    listed = "\n".join(f"{one.key} in {one.folder}: {one.shown}" for one in commands)
+    return Open(
+        id=f"{TRUST_ITEM}{known_by}",
+        kind="question",
+        turn_id=turn_id,
+        title="The settings of this workspace name commands. May Outrider run them?",
+        detail=(
+            f"{listed}\n“{ALLOW_COMMANDS}”: each runs without a further question, until it is changed."
+            f"\n“{IGNORE_COMMANDS}”: they do not run. You are not asked about them again."
+        ),
+        options=list(OF_COMMANDS),
+    )
 
 
 def _item(folder: Folder, withheld: str, turn_id: str) -> Open:

@@ -19,7 +19,7 @@ from outrider.models.dialects.openai_responses import OpenAiResponsesModel
 from outrider.models.http.provider import HttpProvider, no_proxy, with_scheme
 from outrider.models.images import unseen
 from outrider.models.profiled import ProfiledModel
-from outrider.models.retry import Attempts, is_script
+from outrider.models.retry import Attempts
 from outrider.models.routed import RoutedModel
 from outrider.models.routing.choose import choose, in_order, tier_of
 from outrider.models.routing.facts import Facts
@@ -44,6 +44,7 @@ from outrider_protocol.settings import (
     Tiers,
     TierSettings,
     ToolFormat,
+    is_script,
 )
 
 _TELLING: frozenset[ProviderKind] = frozenset({"openai-chat", "gemini"})
@@ -64,6 +65,22 @@ class ModelProblem:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class ModelServices:
+    """What all models need of the process that they are used in."""
+
+    clock: Clock
+    """What they wait on."""
+    ids: Ids
+    """Makes the ids that a model left out."""
+    secrets: Secrets
+    """Where keys come from."""
+    proxy_for: Callable[[str], str | None] = no_proxy
+    """The URL of the proxy to an address, for providers that name none."""
+    ca_file: str | None = None
+    """PEM file of further certificate authorities, for providers that name none."""
+
+
 class Catalog:
     """The models that can be had under some settings."""
 
@@ -73,11 +90,7 @@ class Catalog:
         models: Mapping[str, ModelSettings] = MappingProxyType({}),
         *,
         root: Path | None,
-        clock: Clock,
-        ids: Ids,
-        secrets: Secrets,
-        proxy_for: Callable[[str], str | None] = no_proxy,
-        ca_file: str | None = None,
+        services: ModelServices,
         refusals: Refusals | None = None,
         retry: RetrySettings | None = None,
         thinking: Thinking | None = None,
@@ -89,11 +102,7 @@ class Catalog:
             providers: The configured providers by name.
             models: What the user set for models, by their reference.
             root: What paths of scripts are relative to, None if there is no workspace folder.
-            clock: What the models wait on.
-            ids: Makes the ids that a model left out.
-            secrets: Where keys come from.
-            proxy_for: The URL of the proxy to an address, for providers that name none.
-            ca_file: PEM file of further certificate authorities, for providers that name none.
+            services: What all models need.
             refusals: What earlier processes learned; None: nothing.
             retry: How long a request is repeated; None for the defaults.
             thinking: How much models think for which nothing else is set; None leaves it to them.
@@ -102,15 +111,12 @@ class Catalog:
         self._providers = providers
         self._given = models
         self._root = root
-        self._clock = clock
-        self._ids = ids
-        self._secrets = secrets
-        self._proxy_for = proxy_for
-        self._ca_file = ca_file
+        self._services = services
         self._refusals = refusals
         self._retry = retry
         self._thinking: Thinking | None = thinking
-        self._warn = warn
+        self.warn = warn
+        """Tells the user what a model will not do."""
         self._opened: dict[str, HttpProvider] = {}
         self._told: dict[str, Facts] = {}
         self._profiles: dict[str, tuple[object, Profile]] = {}
@@ -143,7 +149,7 @@ class Catalog:
         further = [await self._open(other, cursor, learned) for other in others]
         models = [opened, *(model for model in further if not isinstance(model, ModelProblem))]
         alone = isinstance(opened, ScriptedModel) and not others
-        return opened if alone else Attempts(models, clock=self._clock, retry=self._retry)
+        return opened if alone else Attempts(models, clock=self._services.clock, retry=self._retry)
 
     async def open_tiers(
         self,
@@ -177,7 +183,7 @@ class Catalog:
         return RoutedModel(
             list(models.values()),
             chosen,
-            clock=self._clock,
+            clock=self._services.clock,
             retry=self._retry,
             thinking={
                 tier: wanted for tier in TIERS if (wanted := tier_of(tiers, tier).thinking) is not None
@@ -271,7 +277,7 @@ class Catalog:
         opened = _DIALECTS[settings.kind](
             self._provider(name),
             model,
-            ids=self._ids,
+            ids=self._services.ids,
             settings=settings.model_copy(update=known),
             # The table knows families, whose members may differ in that.
             reasons=profile.reasoning if profile.sources["reasoning"] == "settings" else None,
@@ -286,37 +292,25 @@ class Catalog:
         return self._thinking
 
     def _profiled(self, model: HttpModel | ScriptedModel, name: str, learned: Mapping[str, str]) -> Model:
-        switched = dict(learned)
-
-        def profile() -> Profile:
-            if isinstance(model, HttpModel) and (facts := model.facts) is not None:
-                self._told[name] = facts
-            return self.profile(name, switched)
-
-        def on_switch(_: str, form: ToolFormat) -> None:
-            switched[name] = self._learned[name] = form
-            settings = self._providers.get(name.partition("/")[0])
-            if self._refusals is not None and settings is not None:
-                self._refusals.put(name, settings.base_url, form)
-
-        def on_unseen(_: str, images: Sequence[str], was_refused: bool) -> None:
-            said_so = self.profile(name, switched).sources["vision"] == "settings"
-            self._warn(unseen(name, images, was_refused=was_refused, said_so=said_so))
-
-        def on_latency(_: str, latency: Latency) -> None:
-            self._paces[name] = self._paces.get(name, Pace()).after(latency)
-
+        lessons = _Lessons(self, model, name, dict(learned))
         return ProfiledModel(
-            model,
-            profile,
-            clock=self._clock,
-            ids=self._ids,
-            on_use=self._used,
-            on_latency=on_latency,
-            on_switch=on_switch,
-            on_unseen=on_unseen,
-            opened=self._thinks_at_once,
+            model, lessons, clock=self._services.clock, ids=self._services.ids, opened=self._thinks_at_once
         )
+
+    def told(self, name: str, facts: Facts) -> None:
+        """Take in what the server of a model told of it."""
+        self._told[name] = facts
+
+    def answered(self, name: str, latency: Latency) -> None:
+        """Take in how fast an answer of a model was."""
+        self._paces[name] = self._paces.get(name, Pace()).after(latency)
+
+    def learn(self, name: str, form: ToolFormat) -> None:
+        """Take in, for this process and later ones, how a model writes its calls."""
+        self._learned[name] = form
+        settings = self._providers.get(name.partition("/")[0])
+        if self._refusals is not None and settings is not None:
+            self._refusals.put(name, settings.base_url, form)
 
     async def survey(self, named: Sequence[str]) -> list[Surveyed]:
         """Which models the configured providers have; all are asked at once, and what they tell of them is kept.
@@ -324,7 +318,7 @@ class Catalog:
         Args:
             named: Models to ask about one by one where the list of their provider tells nothing of them.
         """
-        asked = (survey(self._provider(name), self._clock) for name in sorted(self._providers))
+        asked = (survey(self._provider(name), self._services.clock) for name in sorted(self._providers))
         found = list(await asyncio.gather(*asked))
         for one in found:
             self._told |= {f"{one.name}/{model}": facts for model, facts in one.facts.items()}
@@ -335,7 +329,7 @@ class Catalog:
     @property
     def keys_given(self) -> frozenset[str]:
         """Every key that was looked up for a provider so far."""
-        return self._secrets.values()
+        return self._services.secrets.values()
 
     async def unready(self, reference: str) -> str | None:
         """Why the provider of a model that can be opened cannot be asked; None where it can, as far as can be seen from here."""
@@ -347,11 +341,11 @@ class Catalog:
         """Ask the provider of a model what it knows of it, and keep that. Where it does not say, nothing happens."""
         name, _, model = reference.partition("/")
         if name in self._providers and not is_script(reference):
-            facts = await facts_about(self._provider(name), model, self._clock)
+            facts = await facts_about(self._provider(name), model, self._services.clock)
             if facts is not None:
                 self._told[reference] = facts
 
-    def _used(self, reference: str) -> None:
+    def used(self, reference: str) -> None:
         """Ask in the background how long the requests to a model may be, once, where only its provider can know."""
         settings = self._providers.get(reference.partition("/")[0])
         if (
@@ -378,14 +372,14 @@ class Catalog:
         if provider is None:
             settings = self._providers[name]
             given = settings.proxy
-            proxy = with_scheme(given) if given else self._proxy_for(settings.base_url)
+            proxy = with_scheme(given) if given else self._services.proxy_for(settings.base_url)
             provider = self._opened[name] = HttpProvider(
                 name,
                 settings,
-                clock=self._clock,
-                secrets=self._secrets,
+                clock=self._services.clock,
+                secrets=self._services.secrets,
                 proxy=proxy,
-                ca_file=settings.ca_file or self._ca_file,
+                ca_file=settings.ca_file or self._services.ca_file,
             )
         return provider
 
@@ -408,7 +402,9 @@ class Catalog:
         if isinstance(script, ScriptProblem):
             what = "script" if kind == "scripted" else "recorded session"
             return ModelProblem(f"the {what} cannot be used: {script.message}")
-        return ScriptedModel(reference, script, clock=self._clock, ids=self._ids, cursor=cursor)
+        return ScriptedModel(
+            reference, script, clock=self._services.clock, ids=self._services.ids, cursor=cursor
+        )
 
     def _configured(self) -> str:
         if not self._providers:
@@ -424,3 +420,33 @@ def _inside(root: Path, path: Path) -> Path | None:
     except (OSError, ValueError, RuntimeError):
         # A cycle of links, or a character no path has: reading it says what is wrong.
         return root / path
+
+
+@dataclass(frozen=True, slots=True)
+class _Lessons:
+    """What is known of a model that a session has opened; see `profiled.Lessons`."""
+
+    catalog: Catalog
+    model: HttpModel | ScriptedModel
+    name: str
+    forms: dict[str, str]
+    """The text formats that models of the session were switched to."""
+
+    def profile(self) -> Profile:
+        if isinstance(self.model, HttpModel) and (facts := self.model.facts) is not None:
+            self.catalog.told(self.name, facts)
+        return self.catalog.profile(self.name, self.forms)
+
+    def used(self) -> None:
+        self.catalog.used(self.name)
+
+    def answered(self, latency: Latency) -> None:
+        self.catalog.answered(self.name, latency)
+
+    def switched(self, form: ToolFormat) -> None:
+        self.forms[self.name] = form
+        self.catalog.learn(self.name, form)
+
+    def unseen(self, images: Sequence[str], *, was_refused: bool) -> None:
+        said_so = self.profile().sources["vision"] == "settings"
+        self.catalog.warn(unseen(self.name, images, was_refused=was_refused, said_so=said_so))

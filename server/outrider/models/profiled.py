@@ -7,11 +7,11 @@ refused, without them. It must never do that for any other failure.
 """
 
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import takewhile
-from typing import cast
+from typing import Protocol, cast
 
 from outrider.models.dialects.http_model import HttpModel
 from outrider.models.images import as_shown, has_images
@@ -44,49 +44,68 @@ LONGEST_READ = 40_000
 """Characters of an answer that is looked through for calls that nobody read."""
 
 
+class Lessons(Protocol):
+    """What is known of a model, and what is learned of it while it is used."""
+
+    def profile(self) -> Profile:
+        """What is known of it now: its server may tell more at the first request."""
+        ...
+
+    def used(self) -> None:
+        """It is asked."""
+        ...
+
+    def answered(self, latency: Latency) -> None:
+        """An answer was that fast."""
+        ...
+
+    def switched(self, form: ToolFormat) -> None:
+        """It does not take tools, or writes its calls in another way."""
+        ...
+
+    def unseen(self, images: Sequence[str], *, was_refused: bool) -> None:
+        """It is not shown the images of a task, by their names; each is told of once.
+
+        Args:
+            images: Their names.
+            was_refused: Whether its provider refused them.
+        """
+        ...
+
+
 class ProfiledModel(Wrapper):
     """One model, for one conversation at a time."""
 
     def __init__(
         self,
         model: Model,
-        profile: Callable[[], Profile],
+        lessons: Lessons,
         *,
         clock: Clock,
         ids: Ids,
-        on_use: Callable[[str], None],
-        on_latency: Callable[[str, Latency], None],
-        on_switch: Callable[[str, ToolFormat], None],
-        on_unseen: Callable[[str, Sequence[str], bool], None],
         opened: set[str],
     ) -> None:
         """Make it.
 
         Args:
             model: The model as its provider has it; closed with this one.
-            profile: What is known of it now: its server may tell more at the first request.
+            lessons: What is known of it, and takes in what shows.
             clock: What its answers are timed by.
             ids: Makes the ids of calls that come as text.
-            on_use: Is told of each request.
-            on_latency: Is told how fast each answer was.
-            on_switch: Is told when it turns out that it does not take tools, or writes its calls in another way.
-            on_unseen: Is told once of the images of a task that it is not shown, by their names, and whether its
-                provider refused them.
             opened: The names of models whose answers begin within a thought, as far as that showed.
         """
         self._inner = model
-        self._profile = profile
+        self._lessons = lessons
         self._clock = clock
         self._ids = ids
-        self._on_use = on_use
-        self._on_latency = on_latency
-        self._on_switch = on_switch
-        self._on_unseen = on_unseen
         self._unseen: set[str] = set()
         """The hashes of images that were told to be unseen."""
         self._opened = opened
         self._refused_images = False
         """Whether an image was refused in this turn."""
+
+    def _profile(self) -> Profile:
+        return self._lessons.profile()
 
     @property
     def _model(self) -> Model:
@@ -116,7 +135,7 @@ class ProfiledModel(Wrapper):
         images = {image.hash: image.name for message in new for image in message.images}
         if names := [name for digest, name in images.items() if digest not in self._unseen]:
             self._unseen |= images.keys()
-            self._on_unseen(self.name, names, self._refused_images)
+            self._lessons.unseen(names, was_refused=self._refused_images)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelItem, None]:
         """Ask.
@@ -125,7 +144,7 @@ class ProfiledModel(Wrapper):
             Deltas, `Switched` where its provider refused tools or its calls were not read, `Retried` where it refused an
             image or an answer came that does not count, then one `ModelResponse` or one `ModelFailure`.
         """
-        self._on_use(self.name)
+        self._lessons.used()
         if has_images(request) and isinstance(self._inner, HttpModel):
             await self._inner.look(request)
         for number in range(1, 5):
@@ -153,7 +172,7 @@ class ProfiledModel(Wrapper):
             if refused.kind == "no_images":
                 self._refused_images = True
             else:
-                self._on_switch(self.name, form_written)
+                self._lessons.switched(form_written)
                 yield Switched(self.name, form_written, refused.kind)
 
     def _unread(self, answer: ModelResponse, request: ModelRequest, form: str | None) -> ToolFormat | None:
@@ -206,7 +225,7 @@ class ProfiledModel(Wrapper):
                 if isinstance(item, ModelResponse):
                     item = as_meant(item, request.tools, self._ids)  # noqa: PLW2901 - it is that answer
                     latency = _latency(began, first or began, self._clock.monotonic(), item.tokens)
-                    self._on_latency(self.name, latency)
+                    self._lessons.answered(latency)
                     used = _counted(item.tokens or Tokens(), request, shown + _length_of_calls(item))
                     yield replace(item, tokens=self._priced(used), latency=latency)
                 elif isinstance(item, ModelFailure):

@@ -24,7 +24,7 @@ from outrider.ports.model import (
     ModelResponse,
     Retried,
 )
-from outrider_protocol.settings import RetrySettings
+from outrider_protocol.settings import RetrySettings, is_script
 
 Jitter = Callable[[float, float], float]
 """Gives a number between two."""
@@ -195,11 +195,6 @@ class _Pause:
     def __init__(self, until: float) -> None:
         self.until = until
         self.ended = asyncio.Event()
-
-
-def is_script(name: str) -> bool:
-    """Whether that is the name of a model whose answers come from a file."""
-    return name.startswith(("scripted:", "recorded:"))
 
 
 def _fits(request: ModelRequest, model: Model) -> bool:

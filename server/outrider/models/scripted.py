@@ -17,6 +17,7 @@ from outrider.models.http.failures import http_failure
 from outrider.ports.clock import Clock
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
+    REMINDER,
     FinishReason,
     Message,
     ModelFailure,
@@ -290,6 +291,11 @@ class ScriptedModel:
     def tool_format(self) -> str | None:
         """None: a script has its calls beside the text."""
         return None
+
+    @property
+    def takes_reminders(self) -> bool:
+        """Whether the script names the purpose `reminder`."""
+        return REMINDER in self._script.purposes
 
     @property
     def edit_format(self) -> EditFormat | None:

@@ -40,6 +40,11 @@ class Wrapper(ABC):
         return self._model.tool_format
 
     @property
+    def takes_reminders(self) -> bool:
+        """That of the model inside."""
+        return self._model.takes_reminders
+
+    @property
     def edit_format(self) -> EditFormat | None:
         """The kind of tools for edits that suits it, None for all."""
         return self._model.edit_format

@@ -1,6 +1,7 @@
 """The log of a replay: each event that is appended is held against the recorded one, and that one is what counts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -12,9 +13,19 @@ from outrider.store.problem import StoreProblem
 
 Object = dict[str, Any]
 
-_ONLY_IN_LOG: Final = {"place", "toPlace", "realFolders", "keptMode", "hidden", "secrets", "masked"}
+_ONLY_IN_LOG: Final = frozenset({
+    "place", "toPlace", "realFolders", "keptMode", "hidden", "besides", "secrets", "masked",
+})  # fmt: skip
 """Where links led, what files were besides their texts, and which secrets were in them: no disk is looked at now."""
-_MEASURED: Final = {"limits.seconds", "contextWindow"}
+_ADDED_LATER: Final = frozenset({"changeIds", "instead", "checks", "done"})
+"""Keys that older logs do not have."""
+_NOT_COMPUTED: Final[Mapping[str, AbstractSet[str]]] = {
+    "approval.resolved": {"digest"},
+    # Lengths of texts that may be shorter where secrets were removed.
+    **{key: {"before", "after"} for key in ("context.pruned", "context.compacted", "context.trimmed")},
+}
+"""The same of single events."""
+_MEASURED: Final = {"limits.seconds", "contextWindow", "window_too_small"}
 """Budgets of which is spent what only the log can know to the last unit."""
 _AT_A_RESTART: Final = {"session.restored", "workspace.renamed"}
 """What comes where a process has ended, or the log was taken in the middle of a turn."""
@@ -47,9 +58,8 @@ class RecordedLog:
     def append(self, event: AnyEvent, *, blobs: Mapping[str, bytes]) -> AnyEvent:
         """Compare an event with the next one of the log; gives that one, if it is the same."""
         tape, expected, got = self._tape, self._tape.next, cast("LoggedEvent", event)
-        ended = expected is None or (tape.has_ended and event.type not in _AT_A_RESTART)
-        if not tape.is_over and ended and event.turn_id is not None:
-            tape.is_over = True  # what a turn does after the end of its process is not known
+        has_ended = tape.has_ended and event.type not in _AT_A_RESTART and event.turn_id is not None
+        tape.is_over = tape.is_over or has_ended  # what a turn does after the end of its process is not known
         if tape.is_over:
             return event
         is_same = expected is not None and (expected.type, expected.turn_id) == (event.type, event.turn_id)
@@ -103,27 +113,31 @@ class RecordedLog:
 
 def _is_same(expected: LoggedEvent, wanted: Object, data: Object) -> bool:
     """Whether the data of an event is that of the log, but for what only the log can know or older logs do not have."""
-    left_out = set(_ONLY_IN_LOG)
-    if expected.type in {"approval.requested", "approval.resolved"}:
-        left_out |= {"changeIds", "instead"} - wanted.keys()
-        left_out |= {"digest"} if expected.type == "approval.resolved" else set()
+    left_out: AbstractSet[str] = (
+        _ONLY_IN_LOG | _NOT_COMPUTED.get(expected.type, _ONLY_IN_LOG) | (_ADDED_LATER - wanted.keys())
+    )
     if expected.type == "budget.exhausted" and wanted["limit"] in _MEASURED:
-        left_out.add("used")
-    if expected.type.startswith("context."):
-        left_out |= {"before", "after"}  # lengths of texts that may be shorter where secrets were removed
+        left_out |= {"used"}
     if expected.type == "turn.finished" and wanted["reason"] in _MEASURED:
         wanted, data = ({**one, "summary": one["summary"].partition("(")[0]} for one in (wanted, data))
-    return _reads_as(*({key: one[key] for key in one.keys() - left_out} for one in (wanted, data)))
+    shown, exact = (dict(leaves({key: one[key] for key in one.keys() - left_out})) for one in (wanted, data))
+    return shown.keys() == exact.keys() and all(_reads_as(shown[place], exact[place]) for place in shown)
+
+
+def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """The single values within one of JSON, each with its place."""
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        inner = cast("Object", value).items()
+    elif isinstance(value, list):
+        inner = enumerate(cast("list[Any]", value))
+    if not (value and inner):
+        yield place, value
+    for key, one in inner:
+        yield from leaves(one, f"{place}.{key}".removeprefix("."))
 
 
 def _reads_as(shown: Any, exact: Any) -> bool:
-    """Whether a value of the log is another one, with placeholders in its texts: the secrets are not in the log."""
-    if isinstance(shown, str) and isinstance(exact, str):
-        return shown == exact or originals(shown, exact) is not None
-    if isinstance(shown, list) and isinstance(exact, list):
-        ours, others = cast("list[Any]", shown), cast("list[Any]", exact)
-        return len(ours) == len(others) and all(map(_reads_as, ours, others))
-    if isinstance(shown, dict) and isinstance(exact, dict):
-        wanted, got = cast("Object", shown), cast("Object", exact)
-        return wanted.keys() == got.keys() and all(_reads_as(wanted[key], got[key]) for key in wanted)
-    return bool(shown == exact)
+    """Whether a value of the log is another one, with placeholders in its text: the secrets are not in the log."""
+    is_text = isinstance(shown, str) and isinstance(exact, str)
+    return bool(shown == exact) or (is_text and originals(shown, exact) is not None)

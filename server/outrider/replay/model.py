@@ -1,44 +1,28 @@
 """The model that answered the loop: it waits for its time, and says what it said."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_snake
 
 from outrider.agent.state.state import SessionState
 from outrider.models.catalog import ModelProblem
-from outrider.ports.model import (
-    READ_ANEW,
-    FellBack,
-    Limited,
-    Model,
-    ModelFailure,
-    ModelItem,
-    ModelRequest,
-    ModelResponse,
-    ReadAnew,
-    ReasoningDelta,
-    Retried,
-    Switched,
-    TextDelta,
-    Tokens,
-)  # fmt: skip
+from outrider.ports import model
+from outrider.ports.model import ModelItem, ModelRequest, ModelResponse, TextDelta, Tokens
 from outrider.ports.routing import Need, Routing
-from outrider.replay.ports import RecordedClock
-from outrider.replay.tape import LoggedEvent, Tape
+from outrider.replay.tape import LoggedEvent, Recorded
 
 _T = TypeVar("_T")
-_AGAIN: Mapping[str, type[Retried | FellBack | Switched | Limited]] = {
-    "model.retried": Retried,
-    "model.fellBack": FellBack,
-    "model.switched": Switched,
-    "model.limited": Limited,
-}
+_AGAIN: Final[Mapping[str, type[Any]]] = {
+    "model.retried": model.Retried, "model.fellBack": model.FellBack,
+    "model.switched": model.Switched, "model.limited": model.Limited,
+}  # fmt: skip
 
 
-class RecordedModel:
+class RecordedModel(Recorded):
     """Answers with what the models of the log answered, and opens as they did."""
 
     vision = False
@@ -46,17 +30,12 @@ class RecordedModel:
     retry_in = None
     """It makes each request once."""
 
-    def __init__(self, tape: Tape, clock: RecordedClock) -> None:
-        self._tape = tape
-        self._clock = clock
-
-    async def open(self, reference: str, state: SessionState) -> Model | ModelProblem:
+    async def open(self, reference: str, state: SessionState) -> "RecordedModel | ModelProblem":
         """This model, unless it could not be had."""
         await self._tape.reached(self._tape.next)
         ahead = self._tape.first_ahead("model.requested", "turn.finished")
-        if ahead is not None and ahead.data.get("reason") == "model_unavailable":
-            return ModelProblem(ahead.data["summary"])
-        return self
+        is_absent = ahead is not None and ahead.data.get("reason") == "model_unavailable"
+        return ModelProblem(ahead.data["summary"]) if ahead is not None and is_absent else self
 
     async def route(self, need: Need) -> Routing | None:
         """The choice that was made, where there was one."""
@@ -82,24 +61,30 @@ class RecordedModel:
     @property
     def temperature(self) -> float | None:
         """Its temperature."""
-        return self._of_request("temperature", None)
+        return self._of_request("temperature")
 
     @property
     def max_tokens(self) -> int | None:
         """The most tokens of its answer."""
-        return self._of_request("maxTokens", None)
+        return self._of_request("maxTokens")
 
     @property
     def tool_format(self) -> str | None:
         """How tools are written into its text."""
-        return self._of_request("toolFormat", None)
+        return self._of_request("toolFormat")
+
+    @property
+    def takes_reminders(self) -> bool:
+        """Whether it was reminded at this point."""
+        phase = self._tape.first_ahead("turn.phase")
+        return phase is not None and phase.data["reason"] == model.REMINDER
 
     @property
     def edit_format(self) -> Any:
         """The tools for edits that suit it."""
-        return self._of_request("editFormat", None)
+        return self._of_request("editFormat")
 
-    def _of_request(self, key: str, otherwise: Any) -> Any:
+    def _of_request(self, key: str, otherwise: Any = None) -> Any:
         requested = self._tape.first_ahead("model.requested")
         return requested.data.get(key, otherwise) if requested else otherwise
 
@@ -137,38 +122,32 @@ class RecordedModel:
                 continue
             if event.type == "model.reset":
                 withdrawn = event
-            if withdrawn is not None and (event is not withdrawn or event.data["reason"] == READ_ANEW):
-                yield TextDelta(withdrawn.data["text"])
-            if event.type in _AGAIN or event.data.get("reason") == READ_ANEW:
+                yield TextDelta(event.data["text"])
+            if event.type in _AGAIN or event.data.get("reason") == model.READ_ANEW:
                 await tape.reached(withdrawn or event)
                 yield _again(event)
                 withdrawn = None
         if settled is None:
             await tape.reached(None)
             return
-        shown = withdrawn.data["text"] if withdrawn else settled.data.get("text", "")
-        for delta in (ReasoningDelta(settled.data.get("reasoning") or ""), TextDelta(shown)):
-            if delta.text or withdrawn:
-                yield delta
+        if reasoning := settled.data.get("reasoning"):
+            yield model.ReasoningDelta(reasoning)
+        if (text := settled.data.get("text")) and not withdrawn:
+            yield TextDelta(text)
         if settled.data.get("finishReason") == "cancelled":
-            ended = tape.first_ahead("turn.finished")
-            if ended is not None and ended.data["outcome"] != "cancelled":
-                self._clock.expire()  # nobody cancelled the turn: it was the time of this request that ran out
+            if not tape.is_cancelled:
+                raise asyncio.CancelledError  # it was the time of this request that ran out: see `RecordedClock`
             await tape.reached(None)
         await tape.reached(settled)
-        yield _answer(settled)
+        kind = model.ModelFailure if settled.type == "model.failed" else ModelResponse
+        yield _made(kind, settled.data, tokens=_tokens(settled.data))
 
 
 def _again(event: LoggedEvent) -> ModelItem:
     if event.type == "model.reset":
-        return ReadAnew()
+        return model.ReadAnew()
     from_ = {"model": event.data["from"]} if "from" in event.data else {}
     return _made(_AGAIN[event.type], event.data, tokens=_tokens(event.data), **from_)
-
-
-def _answer(settled: LoggedEvent) -> ModelResponse | ModelFailure:
-    kind = ModelFailure if settled.type == "model.failed" else ModelResponse
-    return _made(kind, settled.data, tokens=_tokens(settled.data))
 
 
 def _tokens(data: Mapping[str, Any]) -> Tokens | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -20,20 +20,25 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.replay.log import Difference, RecordedLog
 from outrider.replay.model import RecordedModel
 from outrider.replay.ports import (
+    RecordedChecks,
     RecordedClock,
     RecordedEditor,
     RecordedFiles,
+    RecordedHooks,
     RecordedIds,
     RecordedMessages,
+    RecordedPlans,
+    RecordedVerdicts,
     recorded_settings,
 )
-from outrider.replay.tape import Input, LoggedEvent, Tape
+from outrider.replay.tape import LoggedEvent, Tape
 from outrider.replay.tools import RecordedCalls
+from outrider.store.exported import encode_content
 from outrider.store.problem import StoreProblem
 from outrider.workspace.documents.documents import DocumentStore
 from outrider.workspace.paths import Folder, Folders
-from outrider_protocol.commands import AnswerParams, RunParams
-from outrider_protocol.events import EVENT_TYPES
+from outrider_protocol.commands import AnswerParams, ContinueParams, RunParams
+from outrider_protocol.events import EVENT_TYPES, Invoked
 from outrider_protocol.export import Export
 
 STEP_SECONDS: Final = 10.0
@@ -79,16 +84,16 @@ async def play(
         return ReplayProblem(f"there is no event {from_seq}: the log has {len(export.events)}")
     tape = Tape(export)
     with tempfile.TemporaryDirectory(prefix="outrider-replay-") as folder:
-        place, editor = Path(folder), RecordedEditor(tape)
+        place = Path(folder)
         client = ClientStart(
             {"permissionMode": "full", "trusted": True, "repositoryMap": {"enabled": False}}, ()
         )
         outside = Outside({}, place / "state", place / "settings.toml")
-        app = await start(client, editor, DocumentStore(), outside, lambda _: None)
+        app = await start(client, RecordedEditor(tape), DocumentStore(), outside, lambda _: None)
         if isinstance(app, StoreProblem):
             return ReplayProblem(app.message)
         log = RecordedLog(tape, lambda event: on_event(event) if event.seq >= from_seq else None)
-        player = _Player(export, tape, log, editor, app)
+        player = _Player(export, tape, log, app)
         try:
             return await player.run(_quiet_before(tape, from_seq))
         finally:
@@ -107,13 +112,19 @@ def _quiet_before(tape: Tape, from_seq: int) -> int:
 
 def _goes_by_lengths(difference: Difference) -> bool:
     """Whether it is about what was left out of the conversation, which the lengths of its texts decide."""
-    for side in (difference.expected, difference.got):
-        data: Mapping[str, Any] = side["data"] if side is not None else {}
-        if data.get("purpose") == "compaction" or data.get("limit") == "contextWindow":
-            return True
-        if side is not None and side["type"].startswith("context."):
-            return True
-    return False
+    return any(
+        side["type"].startswith("context.")
+        or side["data"].get("purpose") == "compaction"
+        or side["data"].get("limit") == "contextWindow"
+        for side in (difference.expected, difference.got)
+        if side is not None
+    )
+
+
+def _continued(session_id: str, data: Mapping[str, Any]) -> ContinueParams:
+    """What was asked for where a turn went on with another one."""
+    given = {key: data[key] for key in ("limits", "thinking") if key in data}
+    return ContinueParams.from_wire({"sessionId": session_id, **given})
 
 
 class _Stop(Exception):  # noqa: N818 - it ends the replay and is no error
@@ -123,22 +134,17 @@ class _Stop(Exception):  # noqa: N818 - it ends the replay and is no error
 class _Player:
     """Lets the inputs in, in their order, and watches what comes of them."""
 
-    def __init__(
-        self, export: Export, tape: Tape, log: RecordedLog, editor: RecordedEditor, app: App
-    ) -> None:
-        self._export, self._tape, self._log, self._editor = export, tape, log, editor
-        self._clock, self._calls, files = RecordedClock(tape), RecordedCalls(tape), RecordedFiles(tape)
-        self._open_session: Session | None = None
+    def __init__(self, export: Export, tape: Tape, log: RecordedLog, app: App) -> None:
+        self._export, self._tape, self._log = export, tape, log
+        self._clock, self._calls = RecordedClock(tape), RecordedCalls(tape)
+        self._session: Session | None = None
         self._record: Record | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         first, runtime, workspace = tape.events[0], app.services.runtime, copy(app.services.workspace)
         # Nothing is there: whoever looks for a file looks into an empty folder.
-        folders = [
-            Folder(Path(uri).name, uri, runtime.state_dir / "empty" / str(number))
-            for number, uri in enumerate(first.data.get("folders", []))
-        ]
-        workspace.folders = Folders(folders)
-        workspace.texts = workspace.changes = workspace.watch = files
+        self._empty = runtime.state_dir / "empty"
+        workspace.folders, files = self._folders_of(first), RecordedFiles(tape)
+        workspace.texts = workspace.changes = workspace.watch = workspace.cut_off = files
         self._services: Services = replace(
             app.services,
             runtime=replace(
@@ -149,24 +155,39 @@ class _Player:
                 version=first.data.get("version", tape.program),
             ),
             workspace=workspace,
-            policy=replace(app.services.policy, ruling=self._calls.ruling),
-            models=RecordedModel(tape, self._clock),
+            policy=replace(
+                app.services.policy,
+                ruling=self._calls.ruling,
+                checks=RecordedChecks(tape),
+                hooks=RecordedHooks(tape),
+            ),
+            models=RecordedModel(tape),
+            tools=self._calls,
             briefing=RecordedMessages(tape),
+            plans=RecordedPlans(tape),
+            judges=self._judges,
+        )
+
+    def _folders_of(self, event: LoggedEvent) -> Folders:
+        uris = event.data.get("folders", [])
+        return Folders(
+            [Folder(Path(uri).name, uri, self._empty / str(number)) for number, uri in enumerate(uris)]
         )
 
     async def run(self, taken_over: int) -> Replayed:
         """Play the tape; `taken_over` is the seq of the last event before that."""
         tape, store = self._tape, self._services.runtime.store
-        contents = {digest: text.encode("utf-8", "surrogatepass") for digest, text in tape.contents.items()}
+        contents = {digest: encode_content(text) for digest, text in tape.contents.items()}
         store.append(replace(tape.typed[0], seq=1), blobs=contents)
         await store.flush()
         try:
             if taken_over:
                 tape.skip_to(taken_over)
-                await self._open(self._fold()).recall()
+                await self._open().recall()
             while (coming := tape.to_feed) is not None:
                 await self._reach(coming.due)
-                await self._feed(coming)
+                if tape.position < coming.event.seq:  # else a restart has found it out by itself
+                    await self._feed(coming.event)
                 tape.fed()
             await self._reach(len(tape.events))
         except _Stop:
@@ -180,120 +201,109 @@ class _Player:
             return Replayed(events, taken_over, None, difference.seq)
         return Replayed(events, taken_over, difference)
 
-    def _open(self, state: SessionState) -> Session:
-        lock = self._services.runtime.store.lock(state.session_id)
-        if lock is None:
-            raise RuntimeError("the lock of a session in a folder of our own is taken")
-        services = replace(self._services, tools=self._calls.registry())
-        self._record = self._pen(state)
-        self._open_session = Session(services, self._record, lock, show=_show_nothing)
-        return self._open_session
+    def _judges(self, _record: Record, _turn_id: str | None) -> RecordedVerdicts:
+        return RecordedVerdicts(self._tape)
 
-    def _pen(self, state: SessionState) -> Record:
-        return Record(self._log, self._clock, state, Masking(None, state.secrets))
-
-    def _fold(self) -> SessionState:
+    def _open(self) -> Session:
+        """A session that knows what came so far."""
         state = SessionState(self._tape.events[0].session_id)
         for event in islice(self._tape.typed, self._tape.position):
             state.apply(event)
-        return state
+        lock = self._services.runtime.store.lock(state.session_id)
+        if lock is None:
+            raise RuntimeError("the lock of a session in a folder of our own is taken")
+        self._record = Record(self._log, self._clock, state, Masking(None, state.secrets))
+        self._session = Session(self._services, self._record, lock, show=lambda _: asyncio.sleep(0))
+        return self._session
 
     # --- what came from outside ------------------------------------------------------------------------------
 
-    @property
-    def _session(self) -> Session:
-        if self._open_session is None:
-            raise RuntimeError("no session is open")
-        return self._open_session
-
-    async def _feed(self, coming: Input) -> None:
-        event, data = coming.event, coming.event.data
-        if self._open_session is None and coming.kind not in {"begin", "restore", "aside"}:
-            return self._log.differs(event, None)
-        match coming.kind:
-            case "begin":
-                self._open(SessionState(event.session_id)).begin(None)
-            case "restore":
-                await self._abandon()
-                session, rests = self._open(self._fold()), data.get("rests", False)
-                if problem := await session.restore(rests=rests):
-                    raise RuntimeError(problem.message)
-                if not rests:
-                    session.go_on()
-            case "close":
-                await self._session.close(data["reason"])
-                self._open_session = None
-            case "task":
-                keys = ("prompt", "mode", "context", "limits", "thinking")
-                params = RunParams.from_wire({key: data[key] for key in keys if key in data})
-                self._start(self._session.run(params, event.turn_id or "", data["model"]))
-            case "steer" if data.get("state", "queued") == "queued":
-                self._start(self._session.steer(data["text"]))
-            case "steer":
-                self._start(self._session.unsteer(data["pendingId"]))
-            case "settings":
-                self._session.settings_changed("full", data["permissionMode"])
-            case "approve" | "answer" | "tool":
-                await self._answer(event)
-            case "park":
-                await self._until(lambda: self._is_asked(data["open"]) or self._tape.position >= event.seq)
-                self._editor.dismiss()
-            case "cancel":
-                await self._until(lambda: self._can_be_cancelled(event.turn_id or ""))
-                self._start(self._session.cancel(event.turn_id or "", data["reason"]))
-            case "aside":
-                await self._abandon()
-                self._record = self._pen(self._fold())
-                self._take_over(event)
-            case _:
-                # It meets files, a user or processes that are not in the log: undo, renames, changes.
-                self._take_over(event)
-        return None
+    async def _feed(self, event: LoggedEvent) -> None:
+        if self._tape.has_ended:
+            await self._abandon()
+        if event.type == "session.started":
+            self._open().begin(None)
+        elif event.type == "session.restored":
+            # An imported session was begun in others.
+            self._services.workspace.folders = self._folders_of(event)
+            session, rests = self._open(), event.data.get("rests", False)
+            if problem := await session.restore(rests=rests):
+                raise RuntimeError(problem.message)
+            if self._tape.events[event.seq - 2].type == "session.imported":
+                ended = self._tape.first_ahead("turn.finished")
+                self._start(session.end_turns(ended.data["reason"] if ended else ""))
+            elif not rests:
+                session.go_on()
+        elif self._session is not None:
+            await self._tell(self._session, event)
+        else:
+            self._take_over(event)
 
     def _take_over(self, event: LoggedEvent) -> None:
-        if self._record is not None:
+        """It meets files, a user or processes that are not in the log: undo, renames, changes."""
+        if self._record is None:
+            self._log.differs(event, None)
+        else:
             self._record.append(EVENT_TYPES[event.type].from_wire(event.data), turn_id=event.turn_id)
 
-    def _is_asked(self, items: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether all these open items wait for the user, on the screen or at the client."""
-        waiting = {item.id for item in self._session.inbox.open}
-        return all(one["id"] in waiting for one in items) and self._editor.has(items)
-
-    def _can_be_cancelled(self, turn_id: str) -> bool:
-        """Whether a turn has come to where it was cancelled: it waits for something there, or in the queue."""
-        session = self._session
-        return not session.turns[turn_id].started or self._tape.is_holding or bool(session.inbox.open)
-
-    async def _answer(self, event: LoggedEvent) -> None:
-        data, inbox = event.data, self._session.inbox
-        given = {
-            key: data[key] for key in ("id", "decision", "answer", "note", "review", "scope") if key in data
-        }
-        if event.type == "tool.answered":
-            given["error" if data["status"] == "error" else "answer"] = data["content"]
-        await self._until(lambda: any(item.id == data["id"] for item in inbox.open))
-        otherwise = "client" if event.type == "tool.answered" else "message"
-        self._session.answer(AnswerParams.from_wire(given), data.get("channel", otherwise))
+    async def _tell(self, session: Session, event: LoggedEvent) -> None:
+        turn_id, data = event.turn_id or "", event.data
+        match event.type:
+            case "session.closed":
+                await session.close(data["reason"])
+                self._session = None
+            case "turn.queued" | "turn.started" if "continues" in data:
+                self._start(session.go_on_with(_continued(session.id, data), turn_id, data["model"]))
+            case "turn.queued" | "turn.started":
+                keys = ("prompt", "mode", "context", "limits", "thinking", "plan")
+                given = {key: data[key] for key in keys if key in data}
+                params = RunParams.from_wire({**given, "acceptance": data.get("checks", [])})
+                invoked = Invoked.from_wire(data["invoked"]) if "invoked" in data else None
+                self._start(session.run(params, turn_id, data["model"], invoked))
+            case "steering.received" if data.get("state", "queued") == "queued":
+                known = session.record.state.steering
+                self._start(
+                    session.steer(data["text"], data["pendingId"] if data["pendingId"] in known else None)
+                )
+            case "conversation.restored":
+                self._take_over(event)
+                await session.recall()
+            case "steering.received":
+                self._start(session.unsteer(data["pendingId"]))
+            case "settings.changed":
+                session.settings_changed("full", data["permissionMode"])
+            case "turn.finished":
+                # It had come to where it was cancelled: it waits for something there, or in the queue.
+                turn, inbox = session.turns[turn_id], session.inbox
+                await self._until(lambda: not turn.started or self._tape.holding > 0 or bool(inbox.open))
+                self._start(session.cancel(turn_id, data["reason"]))
+            case "approval.resolved" | "question.answered" | "tool.answered":
+                given = {key: data[key] for key in AnswerParams.model_fields if key in data}
+                if event.type == "tool.answered":
+                    given["error" if data["status"] == "error" else "answer"] = data["content"]
+                await self._until(lambda: any(item.id == data["id"] for item in session.inbox.open))
+                otherwise = "client" if event.type == "tool.answered" else "message"
+                session.answer(AnswerParams.from_wire(given), data.get("channel", otherwise))
+            case _:
+                self._take_over(event)
 
     # --- waiting ---------------------------------------------------------------------------------------------
 
     async def _reach(self, position: int) -> None:
         await self._until(lambda: self._tape.position >= position)
-        if self._tape.position < position:
-            raise _Stop
 
     async def _until(self, predicate: Callable[[], bool]) -> None:
-        """Wait until something holds; where no event comes for long, the next one is missing."""
-        tape = self._tape
-        while not predicate() and not self._has_stopped:
-            before = tape.position
+        """Wait until something holds; where no event comes for long, the next one is missing.
+
+        Raises:
+            _Stop: It does not come to that.
+        """
+        while not (predicate() or self._has_stopped):
             try:
                 async with asyncio.timeout(STEP_SECONDS):
-                    await tape.until(
-                        lambda start=before: predicate() or self._has_stopped or tape.position != start
-                    )
+                    await self._tape.moved()
             except TimeoutError:
-                self._log.differs(tape.next, None)
+                self._log.differs(self._tape.next, None)
         if self._has_stopped:
             raise _Stop
 
@@ -308,11 +318,12 @@ class _Player:
 
     async def _abandon(self) -> None:
         """The process that wrote the log up to here is gone, with or without a word."""
-        session, self._open_session = self._open_session, None
-        self._tape.is_over = True
-        with self._tape.cut():
-            if session is not None:
-                await session.abandon()
+        tape, session, self._session = self._tape, self._session, None
+        tape.is_over = tape.is_cut = True
+        tape.wake()
+        if session is not None:
+            await session.abandon()
+        tape.is_over = tape.is_cut = False
 
     async def _end(self) -> None:
         # These first: a task that is being given would begin its turn in a session that nobody ends any more.
@@ -320,7 +331,3 @@ class _Player:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._abandon()
-
-
-async def _show_nothing(item: Any) -> None:  # noqa: ARG001 - the shape that a session wants
-    return None

@@ -2,40 +2,45 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from outrider.ports.events import Logged, messages_of
 from outrider.ports.events import LoggedEvent as AnyEvent
 from outrider.ports.model import Message
-from outrider.store.exported import events_of
+from outrider.store.exported import encode_content, events_of
 from outrider.tools.client import defined
 from outrider_protocol.export import Export
 from outrider_protocol.settings import ClientTool
 
 LoggedEvent = Logged[dict[str, Any]]
 """An event as a replay compares it: key by key, whatever it is."""
-_KINDS: Final[Mapping[str, str]] = {
-    "session.started": "begin", "session.restored": "restore", "session.closed": "close",
-    "turn.queued": "task", "turn.started": "task", "turn.parked": "park", "steering.received": "steer",
-    "settings.changed": "settings", "approval.resolved": "approve", "question.answered": "answer",
-    "tool.answered": "tool", "workspace.renamed": "renamed",
-} | dict.fromkeys(
-    ["workspace.changed", "workspace.touched", "instructions.found", "map.drawn", "session.titled", "sandbox.absent",
-     "job.started", "job.finished"], "changed"
-)  # fmt: skip
-"""What an event tells of that came from outside."""
-_WAITING: Final = frozenset({"restore", "close", "park", "approve", "answer", "tool"})
+_FROM_OUTSIDE: Final = frozenset({
+    "session.started", "session.restored", "session.closed", "turn.queued", "turn.started", "steering.received",
+    "settings.changed", "approval.resolved", "question.answered", "tool.answered", "workspace.renamed",
+    "workspace.changed", "workspace.touched", "instructions.found", "map.drawn", "session.titled", "sandbox.absent",
+    "auto.limited", "job.started", "job.finished", "session.renamed", "session.forked", "session.imported",
+    "queue.changed", "conversation.restored", "verdict.found",
+})  # fmt: skip
+"""Events that tell of what came from outside."""
+_ELSEWHERE: Final = frozenset({"session.restored", "session.forked", "session.imported"})
+"""Events before which the process came to its end that wrote what is before them."""
+_WAITING: Final = frozenset({
+    *_ELSEWHERE, "session.closed", "approval.resolved", "question.answered", "tool.answered",
+})  # fmt: skip
 """Inputs that wait until the session has come so far."""
+_FOLLOWS: Final = {
+    ("turn.phase", "to", "finish"), ("tool.finished", "status", "cancelled"), ("job.finished", "status", "cancelled"),
+    ("job.finished", "status", "closed"), ("model.responded", "finishReason", "cancelled"),
+}  # fmt: skip
+"""What follows from a cancel or from the end of a session, and comes before its event: type, key and value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
     """Something that came from outside."""
 
-    kind: str
     due: int
     """The seq after which it came."""
     event: LoggedEvent
@@ -49,16 +54,18 @@ class Tape:
         """Put it in at its beginning."""
         self.typed: Sequence[AnyEvent] = events_of(export)
         self.events = cast("Sequence[LoggedEvent]", self.typed)
-        self.contents = export.contents
-        self.program = export.program
+        self.contents, self.program = export.contents, export.program
         self.position = 0
         """Seq of the last event that came again."""
         self.is_over = False
         """Whether nothing that follows counts: the process that wrote the log ended here, or an event differs."""
-        self.inputs: Sequence[Input] = sorted(_inputs(self.events), key=lambda one: one.due)
-        self._fed = self._holding = 0
-        self._is_cut = False
-        self._waiters: list[asyncio.Future[None]] = []
+        self.is_cut = False
+        """Whether the process is ending: no port waits any more."""
+        self.holding = 0
+        """How many ports wait for their time."""
+        self.inputs = sorted(_inputs(self.events), key=lambda one: one.due)
+        self._fed = 0
+        self._moved = asyncio.Event()
 
     # --- what it says ----------------------------------------------------------------------------------------
 
@@ -70,7 +77,7 @@ class Tape:
     def ahead(self) -> Iterator[LoggedEvent]:
         """The events that come, up to where the process that wrote them ended."""
         for event in self.events[self.position :]:
-            if event.type == "session.restored" and event.seq > self.position + 1:
+            if event.type in _ELSEWHERE and event.seq > self.position + 1:
                 return
             yield event
 
@@ -89,7 +96,13 @@ class Tape:
     def has_ended(self) -> bool:
         """Whether the process that wrote the log came no further than this."""
         coming = next((one for one in self.events[self.position :] if one.type != "workspace.renamed"), None)
-        return coming is None or coming.type == "session.restored"
+        return coming is None or coming.type in _ELSEWHERE
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the turn is on its way to be cancelled, or its process to end."""
+        ended = self.first_ahead("turn.finished")
+        return self.is_cut or ended is None or ended.data["outcome"] == "cancelled"
 
     def text(self, digest: str | None) -> str | None:
         """The content of that hash; None for none."""
@@ -101,21 +114,19 @@ class Tape:
 
     def message(self, digest: str) -> Message:
         """The message of that hash."""
-        return Message.decode(self.contents[digest].encode("utf-8", "surrogatepass"))
+        return Message.decode(encode_content(self.contents[digest]))
 
     def client_tools(self, seq: int) -> list[ClientTool]:
         """The tools that the client had registered at that event."""
         begun = (one for one in self.behind(seq) if one.type in {"session.started", "session.restored"})
-        digest = next(begun).data.get("toolsHash")
-        listed = [] if digest is None else [defined(one) for one in json.loads(self.contents[digest])]
-        return [tool for tool in listed if tool is not None]
+        listed = json.loads(self.text(next(begun).data.get("toolsHash")) or "[]")
+        return [tool for tool in map(defined, listed) if tool is not None]
 
     # --- moving on -------------------------------------------------------------------------------------------
 
     def skip_to(self, position: int) -> None:
         """Begin after that event: what came before is taken over."""
-        self.position = position
-        self._fed = sum(one.due < position for one in self.inputs)
+        self.position, self._fed = position, sum(one.due < position for one in self.inputs)
 
     def advance(self) -> None:
         """The next event came again."""
@@ -132,12 +143,14 @@ class Tape:
         """The input that has to be let in next."""
         return self.inputs[self._fed] if self._fed < len(self.inputs) else None
 
-    async def until(self, predicate: Callable[[], bool]) -> None:
-        """Wait until something holds; it is looked at whenever the tape moves."""
-        while not predicate():
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
+    async def moved(self) -> None:
+        """Wait until something of the tape is another."""
+        await self._moved.wait()
+
+    def _is_fed(self, seq: int) -> bool:
+        """Whether all is let in that came before an event."""
+        coming = self.to_feed
+        return coming is None or coming.due >= seq
 
     async def reached(self, event: LoggedEvent | None) -> None:
         """Wait until all is let in that came before `event`; for ever where there is none, or nothing counts any more.
@@ -145,125 +158,91 @@ class Tape:
         Raises:
             CancelledError: The process of then ended in the meantime.
         """
+        await self._hold(lambda: event is not None and not self.is_over and self._is_fed(event.seq))
 
-        def is_there() -> bool:
-            coming = self.to_feed
-            return event is not None and not self.is_over and (coming is None or coming.due >= event.seq)
-
-        await self._hold(is_there)
+    async def parked(self) -> None:
+        """Wait until the turn is about to park; for ever where it does not."""
+        parked = self.first_ahead("turn.parked")
+        await self._hold(lambda: parked is not None and not self.is_over and self.next is parked)
 
     async def due_is_fed(self) -> None:
         """Wait until all is let in that came before the next event, but for what waits itself for the session."""
 
         def is_there() -> bool:
             coming = self.to_feed
-            return coming is None or coming.due > self.position or coming.kind in _WAITING
+            return coming is None or coming.due > self.position or coming.event.type in _WAITING
 
         await self._hold(is_there)
 
     async def _hold(self, is_there: Callable[[], bool]) -> None:
-        self._holding += 1
+        self.holding += 1
         self.wake()
         try:
-            await self.until(lambda: self._is_cut or is_there())
+            while not (self.is_cut or is_there()):
+                await self.moved()
         finally:
-            self._holding -= 1
-        if self._is_cut:
+            self.holding -= 1
+        if self.is_cut:
             raise asyncio.CancelledError
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether a port waits for its time."""
-        return self._holding > 0
-
-    @contextmanager
-    def cut(self) -> Generator[None]:
-        """The process ends in the block: no port waits any more."""
-        self._is_cut = True
-        self.wake()
-        try:
-            yield
-        finally:
-            self._is_cut = self.is_over = False
 
     def wake(self) -> None:
         """Let everyone who waits look again."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+
+class Recorded:
+    """A port that says what a tape says."""
+
+    def __init__(self, tape: Tape) -> None:
+        """Answer from a tape."""
+        self._tape = tape
 
 
 def _inputs(events: Sequence[LoggedEvent]) -> Iterator[Input]:
     queued: set[str | None] = set()
-    undoing: dict[str, bool] = {}
-    """Changes outside a turn that have begun, and whether a restart came since: then what became of them is found out again."""
+    is_taken_in = False
     for event in events:
-        kind, due, data = _KINDS.get(event.type), event.seq - 1, event.data
+        due, data = event.seq - 1, event.data
+        is_taken_in = event.type == "session.imported" or (is_taken_in and event.type != "turn.started")
         match event.type:
             case "turn.queued":
                 queued.add(event.turn_id)
+            case "turn.finished" if is_taken_in:
+                continue  # the turns end that the file has only the beginning of
             case "turn.started" if event.turn_id in queued:
                 continue  # it follows from the end of the turn before
             case "approval.resolved" if data["by"] != "person":
                 continue
             case "job.finished" if data["status"] in {"cancelled", "closed", "interrupted"}:
                 continue  # it ended with its turn, its session or the server
-            case "session.closed":
-                due = _before(
-                    events, due, lambda one: one.type == "job.finished" and one.data["status"] == "closed"
-                )
             case "turn.finished" if data["outcome"] == "cancelled":
-                kind, due = "cancel", _cancelled_after(events, event)
-            case "session.restored":
-                undoing = dict.fromkeys(undoing, True)
-            case "workspace.renamed" if _is_aside(events, event):
-                kind = "aside"
-            case _ if event.type.startswith(("edit.", "undo.")) and event.turn_id is None:
-                kind = "undo"
-                if event.type == "edit.applying":
-                    undoing[data["changeId"]] = False
-                elif undoing.pop(data.get("changeId", ""), False):
-                    continue
-            case _:
+                due = _cancelled_after(events, event)
+            case "session.closed":
+                due = _before_what_follows(events, event)
+            case kind if kind in _FROM_OUTSIDE:
                 pass
-        if kind is not None and due is not None:
-            yield Input(kind, due, event)
+            case kind if kind.startswith(("edit.", "undo.")) and event.turn_id is None:
+                pass
+            case _:
+                continue
+        if due is not None:
+            yield Input(due, event)
 
 
-def _before(events: Sequence[LoggedEvent], seq: int, follows: Callable[[LoggedEvent], bool]) -> int:
-    """The seq of the last event up to `seq` that does not follow from what came from outside."""
-    while follows(events[seq - 1]):
+def _before_what_follows(events: Sequence[LoggedEvent], end: LoggedEvent) -> int:
+    """The seq of the last event before an end that does not follow from what brought it about."""
+    seq = end.seq - 1
+    while (one := events[seq - 1]).turn_id == end.turn_id and any(
+        (one.type, key, one.data.get(key)) in _FOLLOWS for key in ("to", "status", "finishReason")
+    ):
         seq -= 1
     return seq
 
 
-def _is_aside(events: Sequence[LoggedEvent], renamed: LoggedEvent) -> bool:
-    """Whether no process ran the session when a file that it knew was renamed, or it may be so."""
-    others = (one for one in events[renamed.seq :] if one.type != renamed.type)
-    before = (one for one in reversed(events[: renamed.seq - 1]) if one.type != renamed.type)
-    coming, last = next(others, None), next(before, None)
-    was_closed = last is not None and last.type == "session.closed"
-    return was_closed or (coming is not None and coming.type == "session.restored")
-
-
-_OF_CANCEL: Final = {
-    "turn.phase": ("to", "finish"),
-    "tool.finished": ("status", "cancelled"),
-    "job.finished": ("status", "cancelled"),
-    "model.responded": ("finishReason", "cancelled"),
-}
-"""What follows from a cancel, before the end of its turn: the value that it has."""
-
-
 def _cancelled_after(events: Sequence[LoggedEvent], finished: LoggedEvent) -> int | None:
     """The seq after which the cancel came that ended a turn; None if it came before a restart."""
-
-    def follows(one: LoggedEvent) -> bool:
-        key, value = _OF_CANCEL.get(one.type, ("", None))
-        return one.turn_id == finished.turn_id and value is not None and one.data[key] == value
-
-    seq = _before(events, finished.seq - 1, follows)
+    seq = _before_what_follows(events, finished)
     last, settled = events[seq - 1], events[seq - 2]
     if last.type == "tool.finished" and seq > 1 and settled.type.startswith("edit."):
         # An edit that had begun was brought to its end, and nothing came after it: the cancel came before.

@@ -4,55 +4,48 @@ A call is where a session meets the files and processes of its workspace: what i
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any, Final
-
-from pydantic import ConfigDict
 
 from outrider import __version__
 from outrider.permissions.policy.commands import Command
-from outrider.permissions.policy.decide import ENDS_OWN, ONLY_READS, Access
+from outrider.permissions.policy.decide import CAN_BE_UNDONE, ENDS_OWN, ONLY_READS, Access
 from outrider.permissions.policy.ruling import Ruling
 from outrider.permissions.shell.model import CommandLine, Program
 from outrider.ports.model import ToolCall, ToolSpec, images_of
 from outrider.replay.tape import LoggedEvent, Tape
-from outrider.tools.all import own_tools
+from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.client import handed_tools
 from outrider.tools.context import OUTSIDE, Action, ToolContext, ToolResult
-from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.edit.changes import make
 from outrider.tools.edit.report import rest
 from outrider.tools.edit.review import untold
 from outrider.tools.registry import Params, Parsed, Registry, Tool, read_object
 from outrider.workspace.edits.change import Change
-from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
 from outrider_protocol import PUT_BACK, REVIEW, RUN_OUTSIDE
-from outrider_protocol.events import ReviewedHunk, RulePattern, WorkspaceSaved
+from outrider_protocol.events import InputField, InputWanted, Mode, Ran, RulePattern, Verdict, WorkspaceSaved
 from outrider_protocol.settings import Effect, PermissionMode
 
 _CANCELLED: Final = "[cancelled]"
 _OF_COMMANDS: Final = frozenset({"run_command", "read_job"})
 """One of these is offered in every mode, where commands can be run."""
 _UNFINISHED: Final = frozenset({"cancelled", "interrupted"})
-_WORKED_OUT: Final = frozenset({
+_WORKED_OUT: Final = (
     "approval.requested", "approval.resolved", "question.asked", "question.answered", "workspace.saved",
     "tool.started", "edit.proposed", "edit.applying",
-})  # fmt: skip
+)  # fmt: skip
 """What only a call can come to whose arguments were good."""
-
-
-class _Anything(Params):
-    """Arguments of a tool that is not known here."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
+_NOTHING: Final[Mapping[str, Any]] = {}
+_READS: Final = Command(CommandLine("", (Program((), ""),)), (None,))
+"""A command that only reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RecordedTool(Tool[Any]):
-    """A tool as it was defined in the log."""
+    """A tool as it was defined in the log. One that is not known here has no parameters of its own."""
 
     definition: ToolSpec
 
@@ -62,11 +55,32 @@ class _RecordedTool(Tool[Any]):
 
     def parse(self, arguments: str) -> Parsed[Any] | str:
         """The arguments. What the log says of a call names those that were left out, except where the call is made again."""
-        if self.params is _Anything:
-            given = read_object(arguments)
-            return given if isinstance(given, str) else Parsed(_Anything())
+        if self.params is Params and not isinstance(read_object(arguments), str):
+            return Parsed(Params())
         parsed = Tool[Any].parse(self, arguments)
         return parsed if isinstance(parsed, str) or self.effect == "ask" else replace(parsed, unknown=())
+
+
+class _Recorded(Registry):
+    """Tools of a log: those that came and went are offered as they were, and all of them are known."""
+
+    def __init__(
+        self,
+        lasting: Sequence[Tool[Any]],
+        brought: Mapping[str, Tool[Any]],
+        known: Mapping[str, Tool[Any]],
+        leaves_out: Callable[[], Awaitable[Collection[str]]],
+    ) -> None:
+        super().__init__([*lasting, *{**known, **brought}.values()], leaves_out)
+        self._offered = Registry([*lasting, *brought.values()])
+
+    def offered(self, mode: Mode) -> Sequence[Tool[Any]]:
+        """Those that were offered with the next request."""
+        return self._offered.offered(mode)
+
+
+def _spec(one: Mapping[str, Any]) -> ToolSpec:
+    return ToolSpec(one["name"], one["description"], one["schema"], one.get("effect"))
 
 
 class RecordedCalls:
@@ -76,224 +90,230 @@ class RecordedCalls:
         self._tape = tape
         self._rulings: dict[int, tuple[Access, Ruling | None]] = {}
         """What rules said, by the identity of the access that they were asked about."""
-        self._requested = {one.data["id"] for one in tape.events if one.type == "approval.requested"}
+        hashes = [one.data["toolsHash"] for one in tape.events if one.type == "model.requested"]
+        self._read: dict[str, list[Any]] = {one: json.loads(tape.text(one) or "[]") for one in set(hashes)}
+        self._listed = [self._read[one] for one in dict.fromkeys(hashes)]
+        """The tools of the requests, each list once."""
 
     def ruling(self, tool: str, access: Access, mode: PermissionMode) -> Ruling | None:
         """What the rules said then."""
         return self._rulings.get(id(access), (access, None))[1]
 
-    def registry(self) -> Registry:
-        """The tools that there are in the process that writes the next event.
+    async def prepare(self, session_id: str, turn_id: str, seconds: float) -> None:
+        """Nothing is looked for: the log tells which tools there were."""
 
-        Tools that only ask the user, and those of the client, are real; all others give what they gave.
+    def now(self, mode: Mode, looked_up: Collection[str] = ()) -> Registry:
+        """The tools that there are when the next event is written.
+
+        Tools that only ask the user, and those of the client, are real; all others give what they gave. Those that come and go
+        are offered as they were with the next request.
         """
-        tape = self._tape
-        listed = [
-            json.loads(tape.text(one.data["toolsHash"]) or "[]")
-            for one in tape.events
-            if one.type == "model.requested"
-        ]
-        # Which were offered follows from the mode: the longest list has all of them, in their order.
-        specs = {
-            one["name"]: ToolSpec(one["name"], one["description"], one["schema"])
-            for tools in sorted(listed, key=len, reverse=True)
-            for one in tools
-        }
-        # The system of then may have been one that runs no commands, its editor one that tells no diagnostics.
-        own = own_tools(
-            with_commands=not specs or not _OF_COMMANDS.isdisjoint(specs),
-            with_diagnostics=DIAGNOSTICS.name in specs,
-        )
+        tape, listed = self._tape, self._listed
+        # Which were offered follows from the mode: the longest list has all of them, in their order, and in full if any has.
+        varying = {one["name"]: _spec(one) for tools in listed for one in tools if "effect" in one}
+        specs: dict[str, ToolSpec] = {}
+        for one in (one for tools in sorted(listed, key=len, reverse=True) for one in tools):
+            if one["name"] not in varying:
+                specs.setdefault(one["name"], _spec(one))
+        # The system of then may have been one that runs no commands.
+        own = own_tools(with_commands=not specs or not _OF_COMMANDS.isdisjoint(specs))
         if tape.program == __version__ or not specs:
-            known = {tool.name: tool.spec() for tool in own.offered(read_only=False)}
+            known = {tool.name: tool.spec() for tool in own.all}
             specs = {name: specs.get(name, spec) for name, spec in known.items()}
         begun = [one.seq for one in tape.events if one.type in {"session.started", "session.restored"}]
         of_client = {tool.name for seq in begun for tool in tape.client_tools(seq)}
-        recorded = [self._tool(own, spec) for name, spec in specs.items() if name not in of_client]
-        return Registry([*recorded, *handed_tools(tape.client_tools(tape.position + 1))])
+        recorded = [self._tool(own.get(name), spec) for name, spec in specs.items() if name not in of_client]
+        coming = tape.first_ahead("model.requested", purpose="main")
+        offered = self._read[coming.data["toolsHash"]] if coming is not None else []
+        brought = {one["name"]: self._tool("", _spec(one)) for one in offered if "effect" in one}
+        lasting = [*recorded, *handed_tools(tape.client_tools(tape.position + 1))]
+        known = {name: self._tool("", spec) for name, spec in varying.items()}
+        return _Recorded(lasting, brought, known, self._left_out)
 
-    def _tool(self, own: Registry, spec: ToolSpec) -> Tool[Any]:
-        known = own.get(spec.name)
-        effect: Effect = "read" if isinstance(known, str) else known.effect
+    async def _left_out(self) -> Collection[str]:
+        """The tools that ask language servers and were not offered in the turn that begins."""
+        coming = self._tape.first_ahead("model.requested")
+        offered = self._read[coming.data["toolsHash"]] if coming is not None else []
+        return {tool.name for tool in OF_LANGUAGES} - {one["name"] for one in offered}
+
+    def _tool(self, known: Tool[Any] | str, spec: ToolSpec) -> Tool[Any]:
+        effect: Effect = (spec.effect or "read") if isinstance(known, str) else known.effect
 
         async def plan(_params: Any, call: ToolCall, context: ToolContext) -> Action | ToolResult:
             return await self._plan(effect, call, context)
 
+        recorded = _RecordedTool(spec.name, spec.description, effect, Params, plan, spec)
         if isinstance(known, str):
-            return _RecordedTool(spec.name, spec.description, effect, _Anything, plan, spec)
-        answers = known.plan if effect == "ask" else plan
-        return _RecordedTool(spec.name, spec.description, effect, known.params, answers, spec)
+            return recorded
+        return replace(
+            recorded,
+            params=known.params,
+            plan=known.plan if effect == "ask" else plan,
+            only_in=known.only_in,
+        )
 
     async def _plan(self, effect: Effect, call: ToolCall, context: ToolContext) -> Action | ToolResult:
-        tape = self._tape
-        story = [
-            one for one in tape.ahead() if one.data.get("callId") == call.id and not self._is_superseded(one)
-        ]
-        told = _Story(tape, call, context, effect, story)
+        told = _Story(self._tape, call, context, effect)
         # A read has no event before it begins; one whose neighbours went on when the log broke off began with them.
-        began = told.was_worked_out or (told.finished is None and effect == "read")
-        if began or (told.finished is not None and told.finished.data["status"] == "ok"):
+        if told.was_worked_out or (told.finished is None and effect == "read"):
             action, ruling = told.action()
-        elif told.finished is None or told.finished.data["status"] in _UNFINISHED:
-            return await tape.reached(None) or ToolResult("cancelled", "")
-        elif told.finished.data["status"] != "denied":
-            await tape.reached(told.finished)
-            return told.result()
-        else:
-            action, ruling = Action(access=Access(effect), perform=told.perform), None
-        self._rulings[id(action.access)] = action.access, ruling
-        return action
-
-    def _is_superseded(self, event: LoggedEvent) -> bool:
-        """Whether it closes an approval only because another one takes its place."""
-        data = event.data
-        closes = event.type == "approval.resolved" and (data["by"], data["decision"]) == ("rule", "reject")
-        return closes and data["id"] in self._requested
+            self._rulings[id(action.access)] = action.access, ruling
+            return action
+        return await told.end()
 
 
 class _Story:
     """What comes of one call from here on, and what it asked for before."""
 
-    def __init__(
-        self, tape: Tape, call: ToolCall, context: ToolContext, effect: Effect, story: Sequence[LoggedEvent]
-    ) -> None:
-        self._tape, self._call, self._context, self._events = tape, call, context, story
+    def __init__(self, tape: Tape, call: ToolCall, context: ToolContext, effect: Effect) -> None:
+        self._tape, self._call, self._context = tape, call, context
         self._effect: Effect = effect
         self._past = [one for one in tape.behind() if one.data.get("callId") == call.id]
         """The latest first."""
+        own = [one for one in tape.ahead() if one.data.get("callId") == call.id]
+        self._ask = next((one for one in self._past if one.type == "approval.requested"), None)
+        """The approval that was asked for last."""
+        asked = {one.data["id"] for one in [*self._past, *own] if one.type == "approval.requested"}
+        # An approval that the rules close only gives way to another one.
+        self._events = [e for e in own if not (e.data.get("by") == "rule" and e.data["id"] in asked)]
         self.finished = self._first("tool.finished")
-        self._asked_before = next((one for one in self._past if one.type == "approval.requested"), None)
-        reviewed = (one for one in self._past if one.type == "approval.resolved" and "review" in one.data)
-        self._reviewed = next(reviewed, None)
-        if self._reviewed is not None and self._reviewed.data["decision"] == "reject":
-            self._reviewed = None
+        self.status = self.finished.data["status"] if self.finished else "interrupted"
+        answers = (one for one in self._past if one.type == "approval.resolved")
+        self._answer = next((e for e in answers if self._ask and e.data["id"] == self._ask.data["id"]), None)
+        """What was said to it."""
         self._questions = self._asked_of_user()
-        self._waits = self._still_waits()
 
     def _first(self, *types: str) -> LoggedEvent | None:
         return next((one for one in self._events if one.type in types), None)
 
     @property
-    def _is_unfinished(self) -> bool:
-        return self.finished is None or self.finished.data["status"] in _UNFINISHED
-
-    @property
     def was_worked_out(self) -> bool:
         """Whether it came further than to its arguments."""
-        return bool(self._questions) or self._waits is not None or self._first(*_WORKED_OUT) is not None
+        is_left = self._waits and self.status in _UNFINISHED
+        is_done = self.status in {"ok", "denied"}
+        return is_left or is_done or bool(self._questions) or self._first(*_WORKED_OUT) is not None
 
-    def result(self) -> ToolResult:
-        """What it gave."""
+    @property
+    def _waits(self) -> bool:
+        """Whether it waits for a yes since before a restart."""
+        return self._ask is not None and self._answer is None
+
+    async def end(self) -> ToolResult:
+        """What it gave, when it gave that."""
+        await self._tape.reached(None if self.status in _UNFINISHED else self.finished)
+        return self._result()
+
+    def _result(self) -> ToolResult:
         data: dict[str, Any] = self.finished.data if self.finished else {"status": "ok", "content": ""}
         read = {one["path"]: self._tape.text(one["hash"]) or "" for one in data.get("read", ())}
         content = untold(data["content"])  # it is said anew
-        return ToolResult(data["status"], content, read, tuple(images_of(data.get("images", ()))))
+        ran = Ran.from_wire(data["ran"]) if "ran" in data else None
+        verdict = Verdict.from_wire(data["verdict"]) if "verdict" in data else None
+        images = tuple(images_of(data.get("images", ())))
+        return ToolResult(data["status"], content, read, images, ran=ran, verdict=verdict)
 
     def action(self) -> tuple[Action, Ruling | None]:
         """What the call was about to do, and what the rules said of it."""
-        requested, decided = self._first("approval.requested"), self._first("approval.resolved")
         comes_first = self._first("approval.requested", "tool.started", "edit.applying", "approval.resolved")
-        asked = requested if requested is comes_first else None
-        given = asked or self._asked_before
-        of_given: dict[str, Any] = given.data if given is not None else {}
-        if decided is not None and decided.data["by"] == "person":
-            resolved = (e for e in self._events if e.type == "approval.resolved" and e.data["by"] != "person")
-            decided = next(resolved, None)
-        by_rule = decided if decided is not None and decided.data["by"] == "rule" else None
-        source = given or by_rule
+        asks = comes_first is not None and comes_first.type == "approval.requested"
+        ask = comes_first if asks else self._ask
+        resolved = (one for one in self._events if one.type == "approval.resolved")
+        decided = next((one.data for one in resolved if one.data["by"] != "person"), _NOTHING)
+        by_rule = decided if decided.get("by") == "rule" else _NOTHING
+        given = ask.data if ask is not None else _NOTHING
         # A title says where a call leaves the workspace, and no grant covers a command there.
-        inside = given is None or (
-            "grant" in of_given if self._effect == "execute" else not of_given["title"].endswith(OUTSIDE)
-        )
-        only_read = decided is not None and decided.data.get("rule") == ONLY_READS
-        content = self.finished.data["content"] if self.finished is not None else ""
-        status = self.finished.data["status"] if self.finished is not None else ""
+        leaves = given.get("title", "").endswith(OUTSIDE)
+        # Such as a list of what a language server could change.
+        only_says = self._effect == "edit" and ask is None and not decided
+        only_says = only_says and [one.type for one in self._events][:2] == ["tool.started", "tool.finished"]
         access = Access(
-            self._effect,
-            inside=inside,
-            grant=source.data.get("grant") if source else None,
-            command=_READS if only_read else None,
-            ends_own=decided is not None and decided.data.get("rule") == ENDS_OWN,
+            "read" if only_says else self._effect,
+            inside=ask is None or ("grant" in given if self._effect == "execute" else not leaves),
+            grant=(given or by_rule).get("grant"),
+            command=_READS if decided.get("rule") == ONLY_READS else None,
+            ends_own=decided.get("rule") == ENDS_OWN,
+            can_be_undone=decided.get("rule") == CAN_BE_UNDONE,
         )
+        content: str = self.finished.data["content"] if self.finished else ""
+        is_partial = self.status == "cancelled" and content.endswith(_CANCELLED)
         partial = content.removesuffix(_CANCELLED).removesuffix("\n")
-        is_partial = status == "cancelled" and content.endswith(_CANCELLED)
-        action = Action(
-            access=access,
-            perform=self.perform,
+        reviewed = given.get("reviewed", False) if asks else bool(self._context.user.reviews(self._call))
+        action = self._asked(
+            given,
+            access,
             prepare=self._prepare if self._questions or self._first("workspace.saved") else None,
-            title=of_given.get("title", ""),
-            summary=of_given.get("summary", ""),
-            detail=of_given.get("detail", ""),
-            is_folded=REVIEW in of_given.get("options", ()),
-            leaves_sandbox=RUN_OUTSIDE in of_given.get("options", ()),
-            digest=self._digest(asked, given),
+            digest=self._digest(given, asks=asks),
             # A command makes changes in its middle alone.
             changes=self._changes() if self._effect != "execute" else (),
-            besides=untold(rest(content)) if status == "ok" else "",
-            always=[RulePattern.from_wire(one) for one in of_given.get("always", ())],
+            besides=untold(rest(content)) if self.status == "ok" else "",
             partial=(lambda: partial) if is_partial else None,
-            as_reviewed=asked.data.get("reviewed", False)
-            if asked is not None
-            else self._reviewed is not None,
+            as_reviewed=reviewed,
+            asked_alone=asks and "group" not in given,
         )
-        return action, Ruling("ask", "it was asked") if asked else _ruling(by_rule)
+        return action, Ruling("ask", "it was asked") if asks else _ruling(by_rule)
 
-    def _digest(self, asked: LoggedEvent | None, given: LoggedEvent | None) -> str:
-        if given is None:
-            return self._call.id
-        reviewed = self._reviewed
-        if asked is None and reviewed is not None and reviewed.data["id"] == given.data["id"]:
-            return reviewed.data.get("digest", given.data["digest"])
-        return given.data["digest"]
+    def _asked(self, given: Mapping[str, Any], access: Access, **more: Any) -> Action:
+        """An action as an approval was asked for it."""
+        options = given.get("options", ())
+        shown = {key: given[key] for key in ("title", "summary", "detail", "digest") if key in given}
+        flags = {"is_folded": REVIEW, "leaves_sandbox": RUN_OUTSIDE, "puts_back": PUT_BACK}
+        told: dict[str, Any] = shown | {flag: option in options for flag, option in flags.items()} | more
+        always = [RulePattern.from_wire(one) for one in given.get("always", ())]
+        return Action(access=access, perform=self._perform, always=always, **told)
+
+    def _digest(self, given: Mapping[str, Any], *, asks: bool) -> str:
+        of_ask: str = given.get("digest", self._call.id)
+        return of_ask if asks or self._answer is None else self._answer.data.get("digest", of_ask)
 
     # --- running ---------------------------------------------------------------------------------------------
 
     async def _prepare(self) -> ToolResult | None:
-        tape, context = self._tape, self._context
-        for save in (one for one in self._events if one.type == "workspace.saved"):
-            await tape.reached(save)
-            context.log.record(WorkspaceSaved.model_validate(save.data))
+        saves = [one for one in self._events if one.type == "workspace.saved"]
+        for save in saves:
+            await self._tape.reached(save)
+            self._context.log.record(WorkspaceSaved.model_validate(save.data))
         for question in self._questions:
-            data = question.data
-            options, free_form = data.get("options", []), data.get("allowFreeForm", True)
-            await context.user.ask(self._call, data["question"], options, free_form=free_form)
-        if self._first("tool.started") is not None:
+            await self._ask_user(question.data)
+        if self._first("tool.started", "input.wanted") is not None or not (saves or self.finished):
             return None
-        if self._first("workspace.saved") is not None and self._is_unfinished:
-            await tape.reached(None)
-        return self.result() if self.finished is not None else None
+        return await self.end()
 
-    async def perform(self) -> ToolResult:
+    async def _ask_user(self, data: Mapping[str, Any]) -> None:
+        options, free_form = data.get("options", []), data.get("allowFreeForm", True)
+        await self._context.user.ask(
+            self._call,
+            data["question"],
+            options,
+            free_form=free_form,
+            detail=data.get("detail", ""),
+            fields=[InputField.from_wire(one) for one in data.get("fields", ())],
+            url=data.get("url"),
+        )
+
+    async def _perform(self) -> ToolResult:
         """Do what was done in the middle of the call, and give its result."""
         tape, call, context = self._tape, self._call, self._context
         if self.finished is None and self._effect == "read":
-            return self.result()  # its neighbours may have come to an end before the log broke off
-        events = iter(self._events)
-        any(one.type == "tool.started" for one in events)
-        for event in events if self._first("tool.started") else self._events[:0]:
-            if event.type == "approval.requested":  # such as whether a command may leave its sandbox
+            return self._result()  # its neighbours may have come to an end before the log broke off
+        started = self._first("tool.started")
+        begun = (
+            self._events.index(started) + 1 if started is not None else 0
+        )  # else it began before a restart
+        for event in self._events[begun:]:
+            if event.type == "input.wanted":
                 await tape.reached(event)
-                await context.user.approve(call, self._asked_amid_call(event), [])
+                context.log.record(InputWanted.from_wire(event.data))
+            elif event.type == "question.asked" and event not in self._questions:
+                await self._ask_user(event.data)
+            elif event.type == "approval.requested":  # such as whether a command may leave its sandbox
+                await tape.reached(event)
+                await context.user.approve(
+                    call, self._asked(event.data, Access("execute"), amid_call=True), []
+                )
             elif event.type == "edit.applying":
                 await tape.reached(event)
                 await make(context, call, event.data["changeId"], self._change(event.data))
-        await tape.reached(None if self._is_unfinished else self.finished)
-        return self.result()
-
-    def _asked_amid_call(self, asked: LoggedEvent) -> Action:
-        data = asked.data
-        return Action(
-            access=Access("execute"),
-            perform=self.perform,
-            title=data["title"],
-            summary=data.get("summary", ""),
-            detail=data["detail"],
-            is_folded=REVIEW in data["options"],
-            digest=data["digest"],
-            leaves_sandbox=RUN_OUTSIDE in data["options"],
-            puts_back=PUT_BACK in data["options"],
-            amid_call=True,
-        )
+        return await self.end()
 
     # --- what it asked and changed ---------------------------------------------------------------------------
 
@@ -304,62 +324,29 @@ class _Story:
             answered = {one.data["id"] for one in self._past if one.type == "question.answered"}
             asked = (one for one in reversed(self._past) if one.type == "question.asked")
             earlier = [one for one in asked if one.data["id"] not in answered]
-        return [*earlier, *(one for one in self._events if one.type == "question.asked")]
-
-    def _still_waits(self) -> LoggedEvent | None:
-        """The approval of an edit that was asked for before a restart, where it goes on to wait under its id."""
-        asked = self._asked_before
-        if asked is None or not asked.data.get("changeIds") or self._first("edit.proposed"):
-            return None
-        ends = [("approval.resolved", asked.data["id"])]
-        if any((one.type, one.data.get("id")) in ends for one in self._past):
-            return None
-        is_resolved = any((one.type, one.data.get("id")) in ends for one in self._events)
-        return asked if is_resolved or self._is_unfinished else None
+        # What an MCP server asks in the middle of its call comes when that has begun.
+        own = takewhile(lambda one: one.type != "tool.started", self._events)
+        begins = self._first("tool.started") is not None or self._first("input.wanted") is None
+        return [*earlier, *(one for one in own if begins and one.type == "question.asked")]
 
     def _changes(self) -> tuple[Change, ...]:
         """What was worked out: of several changes the log has all before the first is begun."""
-        if self._waits is not None:
-            return tuple(change for _, change in self._asked_for(self._waits))
+        asked_for: list[str] = self._ask.data.get("changeIds", []) if self._ask else []
         first = self._first("edit.proposed", "edit.applying")
-        if first is None:
-            return ()
+        if self._waits and first is not None and first.type == "edit.applying":
+            first = None  # that comes after the yes
+        wanted = first.data["changeId"] if first else next(iter(asked_for), "")
+        story = [*reversed(self._past), *self._events]
+        since = dropwhile(lambda e: (e.type, e.data.get("changeId")) != ("edit.proposed", wanted), story)
+        batch = list(takewhile(lambda e: e.type == "edit.proposed", since)) or ([first] if first else [])
+        changes = [(one.data["changeId"], self._change(one.data)) for one in batch]
+        begins = first is not None and first.type == "edit.applying"
+        if begins and wanted in asked_for and self._answer is not None and "review" in self._answer.data:
+            changes = self._context.user.reviews(self._call)[-1].amended(changes) or changes
         # The texts may have moved since they were proposed.
-        begun = {
-            one.data["changeId"]: one.data for one in reversed(self._events) if one.type == "edit.applying"
-        }
-        if first.type == "edit.proposed":
-            begun = {}
-        batch = self._left_of(first) or [
-            (one["changeId"], self._change(one)) for one in self._proposed_with(first)
-        ]
-        return tuple(self._change(begun[one]) if one in begun else change for one, change in batch)
-
-    def _asked_for(self, asked: LoggedEvent) -> list[tuple[str, Change]]:
-        """The changes that an approval was asked for, under their ids."""
-        proposed = {one.data["changeId"]: one.data for one in self._past if one.type == "edit.proposed"}
-        wanted = asked.data.get("changeIds", ())
-        return [(one, self._change(proposed[one])) for one in wanted if one in proposed]
-
-    def _left_of(self, first: LoggedEvent) -> list[tuple[str, Change]] | None:
-        """What a review left of the changes it was about, where `first` is one of them."""
-        reviewed, asked = self._reviewed, self._asked_before
-        if reviewed is None or asked is None or reviewed.data["id"] != asked.data["id"]:
-            return None
-        if first.data["changeId"] not in asked.data.get("changeIds", ()):
-            return None
-        proposed = {one.data["changeId"]: one.data for one in self._past if one.type == "edit.proposed"}
-        decided = [ReviewedHunk.from_wire(one) for one in reviewed.data["review"]]
-        review = Review.read([proposed[one] for one in asked.data["changeIds"] if one in proposed], decided)
-        return review.amended(self._asked_for(asked)) if isinstance(review, Review) else None
-
-    def _proposed_with(self, first: LoggedEvent) -> list[dict[str, Any]]:
-        """The data of what was proposed together with a change; that of the change alone, if it was not proposed."""
-        for event in self._tape.behind(first.seq):
-            if event.type == "edit.proposed" and event.data["changeId"] == first.data["changeId"]:
-                batch = takewhile(lambda one: one.type == "edit.proposed", self._tape.events[event.seq - 1 :])
-                return [one.data for one in batch]
-        return [first.data]
+        applying = (one for one in reversed(self._events) if begins and one.type == "edit.applying")
+        begun = {one.data["changeId"]: one.data for one in applying}
+        return tuple(self._change(begun[one]) if one in begun else change for one, change in changes)
 
     def _change(self, data: dict[str, Any]) -> Change:
         return Change(
@@ -375,23 +362,15 @@ class _Story:
         )
 
 
-_READS: Final = Command(CommandLine("", (Program((), ""),)), (None,))
-"""A command that only reads."""
-
-
 def _located(display: str) -> Located:
     """What a path of an event names, as far as the log knows."""
     return Located(display, display, None, None, inside=True, own=False)
 
 
-def _ruling(decided: LoggedEvent | None) -> Ruling | None:
+def _ruling(decided: Mapping[str, Any]) -> Ruling | None:
     """What the rules said, where they decided; a grant of the session is no rule."""
-    if decided is None:
-        return None
-    data = decided.data
-    if data["decision"] == "reject":
-        return Ruling("deny", data.get("rule", ""), tuple(data.get("rules", ())))
-    if "rules" not in data:
-        return None
+    rules = tuple(decided.get("rules", ()))
+    if decided.get("decision") == "reject":
+        return Ruling("deny", decided.get("rule", ""), rules)
     # Where the rule was one for reading, it named the file: another one decides nothing there.
-    return Ruling("allow", data["rule"], tuple(data["rules"]), names_files=True)
+    return Ruling("allow", decided["rule"], rules, names_files=True) if rules else None

@@ -229,6 +229,10 @@ class Decider:
     # --- dialogs ---------------------------------------------------------------------------------------------
 
     def _asked(self, question: Question) -> Answer:
+        if items := self._group_of(question):
+            self._met.update(item.id for item in items if item.id is not None)
+            self._think(self._answer_each(items, question))
+            return Never()
         item = self._item_of(question)
         if item.id is not None:
             self._met.add(item.id)
@@ -260,6 +264,25 @@ class Decider:
         if (item_id := item.id) is not None:
             await self._editor.wait_for(lambda: self._is_resolved(item_id), f"end of {item.title!r}")
         return True
+
+    def _group_of(self, question: Question) -> list[OpenItem]:
+        """The edits that one question is about."""
+        if not any(names.approves(title) and title not in names.APPROVING for title in question.titles):
+            return []
+        waiting = [
+            event["data"]
+            for event in self._editor.events_of("approval.requested")
+            if "group" in event["data"] and not self._is_resolved(event["data"]["id"])
+        ]
+        latest = waiting[-1]["group"] if waiting else None
+        return [open_item(self._editor, data) for data in waiting if data["group"] == latest]
+
+    async def _answer_each(self, items: Sequence[OpenItem], question: Question) -> bool:
+        """Answer the edits that one question is about, each by itself; what is left open leaves the question."""
+        answered = [await self._answer_by_command(item) for item in items]
+        if not all(answered) and not question.answered and self._editor.profile.forced_answer is None:
+            self._editor.answer_late(question, Dismiss())
+        return any(answered)
 
     def _item_of(self, question: Question) -> OpenItem:
         titles = set(question.titles) - _BESIDES

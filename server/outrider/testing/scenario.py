@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from outrider.lsp.transport.framing import Outgoing
 from outrider.ports.clock import Clock
 from outrider.ports.outside import Outside
 from outrider.testing.editor.answers import Answers, ToolAnswers
 from outrider.testing.editor.connections import Connection, InProcess, Stdio, encoded
 from outrider.testing.editor.fake_editor import FakeEditor
 from outrider.testing.editor.profiles import PROFILES, Profile
+from outrider.transport.connection import Outgoing
 
 if TYPE_CHECKING:  # pygls is loaded only by those who embed a server
     from outrider.lsp.contract import StartBridge
@@ -140,7 +140,7 @@ async def start_session(
 def connect(how: Literal["in-process", "stdio"], workspace: Path) -> InProcess | Stdio:
     """A connection to a new server, in this process or in a child process; its home lies beside the workspace."""
     if how == "stdio":
-        return Stdio(env=_surroundings(workspace), inherit=False, cwd=workspace.parent)
+        return Stdio(env=surroundings_of(workspace), inherit=False, cwd=workspace.parent)
     if how not in CONNECTIONS:
         raise ValueError(f"there is no connection {how!r}; there are {', '.join(CONNECTIONS)}")
     return embedded(workspace)
@@ -159,7 +159,7 @@ def embedded(
     """
     from outrider.lsp.server import create_server
 
-    surroundings = {**_surroundings(workspace), **(env or {})}
+    surroundings = {**surroundings_of(workspace), **(env or {})}
     outside = Outside(
         env=surroundings,
         state_dir=Path(surroundings["XDG_STATE_HOME"]) / "outrider",
@@ -192,7 +192,7 @@ class _Embedded:
         await self._server.close()
 
 
-def _surroundings(workspace: Path) -> dict[str, str]:
+def surroundings_of(workspace: Path) -> dict[str, str]:
     """The variables of a server: the same in every process, since what commands are given is part of their approvals."""
     home = str(workspace.parent / f"{workspace.name}.home")
     return {

@@ -1,16 +1,20 @@
 """What a session changed, as it is now, hunk by hunk. It only reads."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from outrider.agent.changes.current_state import catch_up, histories_of, locate
+from outrider.agent.interaction.review_document import UnderReview
 from outrider.agent.services import Services
-from outrider.ports.text import one_line
+from outrider.ports.text import Snapshot, one_line
 from outrider.tools.edit.changes import wire_hunks
+from outrider.workspace.edits.review import Proposed
 from outrider.workspace.history.histories import GONE, LOST, FileHistory, Histories
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.history.records import ChangeRecord, hunk_id
+from outrider.workspace.text.diff import LineHunk
 from outrider.workspace.text.lines import split_lines
 from outrider_protocol.commands import ChangedHunk, ChangeInfo
 from outrider_protocol.events import WireHunk
@@ -38,6 +42,26 @@ async def listed(services: Services, journal: Journal, turn_id: str | None = Non
     texts = await texts_of(services, journal.roots(turn_id))
     moves = await _moves(services, journal, folded, problems, journal.roots(turn_id))
     return [_info(record, folded, problems, texts, moves) for record in journal.roots(turn_id)]
+
+
+async def under_review(services: Services, title: str, made: Sequence[ChangeInfo]) -> UnderReview:
+    """The hunks in place of some changes, with the texts that they are in."""
+    changes: list[Proposed] = []
+    texts: dict[str, str] = {}
+    for one in made:
+        there = [hunk for hunk in one.hunks if hunk.state == "applied"]
+        numbers = [int(hunk.id.rpartition("#")[2]) for hunk in there]
+        hunks = [LineHunk(hunk.line, hunk.removed, hunk.added) for hunk in there]
+        if one.operation == "rename":
+            numbers, hunks = ([1], [LineHunk(1, "", "")]) if one.state == "applied" else ([], [])
+        if hunks:
+            changes.append(
+                Proposed(one.change_id, one.path, one.operation, one.to, tuple(hunks), tuple(numbers))
+            )
+            located = await locate(services, one.path, None)
+            now = None if isinstance(located, str) else await services.workspace.texts.read(located)
+            texts[one.change_id] = now.text if isinstance(now, Snapshot) else ""
+    return UnderReview(title, tuple(changes), texts, is_made=True)
 
 
 @dataclass(frozen=True, slots=True)

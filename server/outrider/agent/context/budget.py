@@ -22,6 +22,8 @@ def patched(limits: Limits, patch: dict[str, Any] | None) -> Limits:
     return limits.model_copy(update=changed)
 
 
+STANDING_SHARE: Final = 0.7
+"""Share of the context window that the system message and the tools may have; with more, no task can be done in what is left."""
 RESULT_SHARE: Final = 0.1
 """Share of the context window that one result of a tool may have."""
 RESULT_TOKENS: Final = 10_000
@@ -93,6 +95,27 @@ class Budget:
     def context_tokens(self, messages: Sequence[Message]) -> int:
         """About how many tokens a request with these messages has, the tools included."""
         return self.counter.tokens(messages)
+
+    def too_small(self, system: Message) -> tuple[BudgetExhausted, str] | None:
+        """That no task can be done in the window, and what to do: the tools, and what of the system message is never cut, take most of it."""
+        kept = (part.text for part in system.parts if part.kind not in {"work", "instructions"})
+        standing = self.counter.of(
+            sum(len(text.encode("utf-8", "replace")) for text in kept) + self.counter.tools
+        )
+        if standing <= STANDING_SHARE * self.context_window:
+            return None
+        least = -(-int(standing / STANDING_SHARE) // 100) * 100
+        account = BudgetExhausted(
+            limit="contextWindow",
+            allowed=int(STANDING_SHARE * self.context_window),
+            used=standing,
+            messages=[system.digest],
+            context_window=self.context_window,
+        )
+        return account, (
+            f"The context window of the model is too small: it has {self.context_window:,} tokens, and the instructions and tools alone are "
+            f"about {standing:,}. If the model can take more, set `contextWindow` of its provider; else choose a model with at least {least:,}."
+        )
 
     def overflow(self, messages: Sequence[Message]) -> BudgetExhausted:
         """The account of a request that was too long for the provider."""

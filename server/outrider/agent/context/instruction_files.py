@@ -74,16 +74,20 @@ class InstructionFiles:
 
     async def _first(self, paths: list[str], limit: int) -> tuple[str, str] | None:
         await self._guarded.refresh()
-        for path, located in zip(paths, await self._workspace.folders.locate_all(paths), strict=True):
+        located = zip(paths, await self._workspace.folders.locate_all(paths), strict=True)
+        files = {
+            path: one
+            for path, one in located
             # What a link brings in from elsewhere is not the folder's.
-            if isinstance(located, PathProblem) or not located.inside:
-                continue
-            if self._guarded.why_hidden(located.names) is not None:
-                continue
-            snapshot = await self._workspace.overlay.read(located)
-            if not isinstance(snapshot, ReadProblem) and snapshot.text.strip():
-                return path, visible(snapshot.text[:limit].strip())
-        return None
+            if not isinstance(one, PathProblem) and one.inside and self._guarded.why_hidden(one.names) is None
+        }
+        texts = await self._workspace.overlay.read_all(list(files.values()))
+        said = (
+            (path, visible(one.text[:limit].strip()))
+            for path, one in zip(files, texts, strict=True)
+            if not isinstance(one, ReadProblem) and one.text.strip()
+        )
+        return next(said, None)
 
 
 def folder_of(path: str) -> str:

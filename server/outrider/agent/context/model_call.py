@@ -4,13 +4,12 @@ What was shown and what is logged are the same text on every path: an answer, a 
 """
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from functools import cached_property
 from typing import Final, Literal
 
 from outrider.agent.context.budget import Budget
+from outrider.agent.context.offer import Offer
 from outrider.agent.context.tokens import TOKENS_PER_BYTE
 from outrider.agent.services import Services
 from outrider.agent.state.record import Record
@@ -31,12 +30,11 @@ from outrider.ports.model import (
     Switched,
     TextDelta,
     ToolCall,
-    ToolSpec,
-    content_hash,
 )
 from outrider.ports.routing import Need, Router, Routing
 from outrider_protocol.events import (
     AddedMessages,
+    EventData,
     Latency,
     ModelFailed,
     ModelFellBack,
@@ -51,51 +49,13 @@ from outrider_protocol.events import (
     WireProviderData,
     WireToolCall,
 )
-from outrider_protocol.settings import EditFormat
 
-_NOT_FOR: Final[Mapping[EditFormat, frozenset[str]]] = {
-    "replace": frozenset({"apply_patch"}),
-    "patch": frozenset({"edit_file", "insert_lines"}),
-    "whole": frozenset({"edit_file", "insert_lines", "apply_patch"}),
-}
-"""What is not offered to a model of a format. Whole files can always be written, and calling is not forbidden."""
 MOST_CALLS: Final = 200
 """Calls of one answer that are taken in."""
+LONGEST_NAME: Final = 200
+"""Characters of the name of a tool; providers take no longer ones back."""
 MOST_ARGUMENTS: Final = 1_000_000
 """Characters that the arguments of all calls of one answer may have. No model of today can write more at once."""
-
-
-class Offer:
-    """The tools of a turn."""
-
-    def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        """Offer `tools`."""
-        self.tools = tools
-        self._encoded: dict[tuple[str, ...], tuple[str, bytes]] = {}
-
-    @cached_property
-    def everything(self) -> bytes:
-        """All tools, encoded."""
-        return encoded(self.tools)
-
-    def to(self, form: EditFormat | None) -> Sequence[ToolSpec]:
-        """What a model is offered; None: everything."""
-        left_out = _NOT_FOR[form] if form is not None else frozenset[str]()
-        return [tool for tool in self.tools if tool.name not in left_out]
-
-    def content(self, offered: Sequence[ToolSpec]) -> tuple[str, bytes]:
-        """Some of the tools, encoded, behind their content hash."""
-        names = tuple(tool.name for tool in offered)
-        if names not in self._encoded:
-            content = encoded(offered)
-            self._encoded[names] = content_hash(content), content
-        return self._encoded[names]
-
-
-def encoded(tools: Sequence[ToolSpec]) -> bytes:
-    """Canonical JSON of the definitions of tools: what the store keeps of them."""
-    listed = [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
-    return json.dumps(listed, sort_keys=True, separators=(",", ":")).encode()
 
 
 class Asker:
@@ -107,17 +67,16 @@ class Asker:
         record: Record,
         model: Model,
         turn_id: str,
-        tools: Sequence[ToolSpec],
+        offer: Offer,
         budget: Budget,
     ) -> None:
-        """Ask `model` for the turn `turn_id` of the session of `record`; steps of the loop are offered `tools`."""
+        """Ask `model` for the turn `turn_id` of the session of `record`; steps of the loop are offered the tools of `offer`."""
         self._services = services
         self._record = record
         self._model = model
         self._turn_id = turn_id
-        self._offer = Offer(tools)
         self._budget = budget
-        budget.counter.tools = len(self._offer.everything)
+        self.offers(offer)
         self._images: dict[str, bytes] = {}
         """The contents of the images of the latest request, and of those of the next one that the log does not have."""
         self._gone: set[str] = set()
@@ -126,9 +85,19 @@ class Asker:
         self._routed: str | None = None
         """The purpose of the request that a model was chosen for."""
 
+    def offers(self, offer: Offer) -> None:
+        """Offer these tools from here on."""
+        self._offer = offer
+        self._budget.counter.tools = len(offer.everything)
+
     def bring(self, contents: Mapping[str, bytes]) -> None:
         """Take in the contents of images that the next request has and the log has not, by hash."""
         self._images.update(contents)
+
+    @property
+    def takes_reminders(self) -> bool:
+        """Whether the model can be told what it left undone."""
+        return self._model.takes_reminders
 
     async def route(self, purpose: str, messages: Sequence[Message]) -> None:
         """Choose which model gets the next request, where there is a choice, and record why.
@@ -144,7 +113,7 @@ class Asker:
             need = Need(
                 purpose=purpose,
                 tokens=self._budget.context_tokens(messages) if main else _size(messages),
-                tools=main and bool(self._offer.tools),
+                tools=main and bool(self._offer),
                 # Where no model takes images, none is shown any.
                 vision=self._model.vision and any(message.images for message in messages),
                 first_step=main and turn.steps == 0,
@@ -221,44 +190,14 @@ class Asker:
                         case Limited(model, message):
                             if item not in self._limits_told:
                                 self._limits_told.add(item)
-                                limited = ModelLimited(message_id=message_id, model=model, message=message)
-                                self._record.append(limited, turn_id=self._turn_id)
-                                await self._record.settled()
-                        case Switched(model, tool_format, reason):
-                            self._withdraw(shown, message_id, reason)
-                            switched = ModelSwitched(
-                                message_id=message_id, model=model, tool_format=tool_format, reason=reason
-                            )
-                            self._record.append(switched, turn_id=self._turn_id)
-                            await self._record.settled()
-                        case Retried(model, reason, attempt, tokens, wait, attempts, message):
-                            self._withdraw(shown, message_id, reason)
-                            again = ModelRetried(
-                                message_id=message_id,
-                                model=model,
-                                reason=reason,
-                                attempt=attempt,
-                                usage=usage_of(tokens),
-                                wait=wait and round(wait, 1),
-                                attempts=attempts,
-                                message=message,
-                            )
-                            self._record.append(again, turn_id=self._turn_id)
-                            # Frames do not wait for the log: those of the next answer must not come before this.
-                            await self._record.settled()
-                        case FellBack(model, to, reason, tokens):
-                            self._withdraw(shown, message_id, reason)
-                            other = ModelFellBack(
-                                message_id=message_id,
-                                from_=model,
-                                to=to,
-                                reason=reason,
-                                usage=usage_of(tokens),
-                            )
-                            self._record.append(other, turn_id=self._turn_id)
-                            if purpose == "main":
-                                self._budget.asks(to, self._model.context_window)
-                            await self._record.settled()
+                                await self._tell(
+                                    ModelLimited(message_id=message_id, model=model, message=message)
+                                )
+                        case Switched() | Retried() | FellBack():
+                            self._withdraw(shown, message_id, item.reason)
+                            if isinstance(item, FellBack) and purpose == "main":
+                                self._budget.asks(item.to, self._model.context_window)
+                            await self._tell(_made_again(message_id, item))
                         case ModelResponse():
                             self._record_response(purpose, message_id, item)
                             return item
@@ -286,9 +225,14 @@ class Asker:
         self._record_failure(purpose, message_id, silent)
         return silent
 
+    async def _tell(self, event: EventData) -> None:
+        """Record what comes in the middle of a request. Frames do not wait for the log: those that follow must not come first."""
+        self._record.append(event, turn_id=self._turn_id)
+        await self._record.settled()
+
     async def _contents_of_images(self, messages: Sequence[Message]) -> Mapping[str, bytes]:
         """The contents of the images of these messages; those that are not there any more are left out."""
-        wanted = dict.fromkeys(image.hash for message in messages for image in message.images)
+        wanted = dict.fromkeys([image.hash for message in messages for image in message.images])
         missing = [digest for digest in wanted if digest not in self._images and digest not in self._gone]
         if missing:
             await self._record.settled()
@@ -353,7 +297,7 @@ class Asker:
         self._record.append(failed, turn_id=self._turn_id)
 
     def _record_response(self, purpose: str, message_id: str, response: ModelResponse) -> None:
-        seen = set(self._record.state.call_ids)
+        before, own = self._record.state.call_ids, set[str]()
         calls: list[WireToolCall] = []
         kept, latency = response.provider_data, response.latency
         taken = _taken(response.tool_calls)
@@ -361,8 +305,9 @@ class Asker:
             kept = None  # it may hold the calls as the model wrote them
         for call in taken:
             # An id that was used before would give one call two results.
-            call_id = call.id if call.id and call.id not in seen else self._services.runtime.ids.new("call")
-            seen.add(call_id)
+            is_new = call.id and call.id not in before and call.id not in own
+            call_id = call.id if is_new else self._services.runtime.ids.new("call")
+            own.add(call_id)
             calls.append(
                 WireToolCall(id=call_id, name=call.name, arguments=call.arguments, refused=call.refused)
             )
@@ -391,7 +336,10 @@ def _taken(calls: Sequence[ToolCall]) -> list[ToolCall]:
     taken: list[ToolCall] = []
     for call in calls[:MOST_CALLS]:
         length = len(call.arguments)
-        if length <= room:
+        if len(call.name) > LONGEST_NAME:
+            why = f"There is no tool with so long a name: it has {len(call.name):,} characters."
+            taken.append(ToolCall(call.id, call.name[:LONGEST_NAME], "{}", why))
+        elif length <= room:
             room -= length
             taken.append(call)
         else:
@@ -469,3 +417,25 @@ def routed(purpose: str, routing: Routing) -> ModelRouted:
         context_window=routing.context_window,
         by=routing.by,
     )
+
+
+def _made_again(message_id: str, item: Switched | Retried | FellBack) -> EventData:
+    """The event that says how a request is made once more."""
+    match item:
+        case Switched(model, tool_format, reason):
+            return ModelSwitched(message_id=message_id, model=model, tool_format=tool_format, reason=reason)
+        case FellBack(model, to, reason, tokens):
+            return ModelFellBack(
+                message_id=message_id, from_=model, to=to, reason=reason, usage=usage_of(tokens)
+            )
+        case Retried(model, reason, attempt, tokens, wait, attempts, message):
+            return ModelRetried(
+                message_id=message_id,
+                model=model,
+                reason=reason,
+                attempt=attempt,
+                usage=usage_of(tokens),
+                wait=wait and round(wait, 1),
+                attempts=attempts,
+                message=message,
+            )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from outrider.agent.context.compaction import SUMMARY_HEAD
-from outrider.agent.context.model_call import Offer, encoded
+from outrider.agent.context.offer import Offer, encoded, is_small
 from outrider.agent.context.tokens import Counter
 from outrider.agent.masking import masking_for
 from outrider.agent.services import CommandsHere, Services
@@ -15,6 +15,7 @@ from outrider.ports.model import Message, ModelRequest, Tokens
 from outrider.tools.executor import wire_image
 from outrider_protocol.commands import PromptMessage, PromptResult, PromptSection, ToolInfo
 from outrider_protocol.events import WireToolCall
+from outrider_protocol.settings import Effect
 
 
 async def next_request(
@@ -41,26 +42,28 @@ async def next_request(
     memory, turn = state.memory, state.turn
     without_secrets = masking_for(services, state).without_secrets
     mode = turn.mode if turn is not None else "agent"
-    tools = services.tools.offered(read_only=mode != "agent")
+    tools = await services.tools.now(mode, state.looked_up).offered_now(mode)
     asked = memory.model or model
     profile = services.catalog.profile(asked, state.tool_formats) if asked else None
     suits = profile.edit_format if profile else None
-    offered = {tool.name for tool in Offer([tool.spec() for tool in tools]).to(suits)}
-    specs = [tool.spec() for tool in tools if tool.name in offered]
+    window = memory.context_window or (profile.context_window if profile else None)
+    in_short = window is not None and is_small(window)
+    specs = Offer([tool.spec() for tool in tools], in_short=in_short).to(suits)
+    effects: dict[str, Effect] = {tool.name: tool.effect for tool in tools}
     counter = Counter(tools=len(encoded(specs)))
     if memory.last is not None and memory.last.messages <= len(messages):
         last = memory.last
         counter.take(last.model, messages[: last.messages], Tokens(last.input, last.output))
     if turn is None or not turn.asked:
-        told = await services.briefing.system(mode, services.policy.trust.trusts, commands)
+        told = await services.briefing.system(mode, services.policy.trust.trusts, commands, in_short=in_short)
         system = told.reworded(without_secrets)
         if messages[:1] != [system]:
             messages[:1] = [system]
             counter.forget()
     messages += [*state.since, *state.news]
     if turn is not None and not turn.asked:
-        task = await services.briefing.task(turn.prompt, turn.context, commands, messages)
-        images = tuple(image for image, _ in await services.briefing.images(turn.prompt, turn.context))
+        task = await services.briefing.task(turn.task, turn.context, commands, messages)
+        images = tuple(image for image, _ in await services.briefing.images(turn.task, turn.context))
         messages.append(replace(task, images=images).reworded(without_secrets))
     messages += [(await services.briefing.steering(text))[0] for text in state.steering.values()]
     tokens, form = counter.tokens(messages), FORMATS.get(profile.tool_format) if profile else None
@@ -75,13 +78,12 @@ async def next_request(
         messages=told,
         tools=[
             ToolInfo(
-                name=tool.name,
-                description=tool.description,
-                input_schema=dict(tool.spec().schema),
-                effect=tool.effect,
+                name=spec.name,
+                description=spec.description,
+                input_schema=dict(spec.schema),
+                effect=effects[spec.name],
             )
-            for tool in tools
-            if tool.name in offered
+            for spec in specs
         ],
         sections=[*_summed(told), *of_tools],
         tokens=tokens,

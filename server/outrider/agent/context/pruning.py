@@ -98,10 +98,10 @@ def shortened(messages: Sequence[Message], of_calls: Collection[str], limit: int
 def too_many_images(messages: Sequence[Message]) -> list[str]:
     """The calls, in their order, whose images are left out because later ones are as many as a provider takes."""
     count, size, calls = 0, 0, list[str]()
-    for message in reversed(messages):
+    for message in reversed([one for one in messages if one.images]):
         count += len(message.images)
         size += sum(image.size for image in message.images)
-        if message.images and message.tool_call_id and (count > MOST_IMAGES or size > MOST_IMAGE_BYTES):
+        if message.tool_call_id and (count > MOST_IMAGES or size > MOST_IMAGE_BYTES):
             calls.append(message.tool_call_id)
     return calls[::-1]
 

@@ -52,12 +52,27 @@ _LOOK_ONLY: Final = f"""\
 - If only the user can decide something, ask with `ask_user`. Otherwise assume what is most likely, and say so.
 - {_REPORT}"""
 
+_IN_SHORT: Final = """\
+- Your context window is small: search first, then read only the lines that you need.
+- If only the user can decide something, ask with `ask_user`. Otherwise assume what is most likely, and say so.
+- End with a few sentences for the user, who does not see the results of tools. Name code as `path:line`."""
+
+_WORK_IN_SHORT: Final = f"""\
+- Keep going until the task is done and checked, with the smallest change that does it, and run the narrowest test of it. A task of three or \
+more steps begins with `update_plan`.
+- Change files with the edit tools, not with commands. When a call fails, find out why before you try another.
+- Never commit, push, reset or delete what is the user's, unless you were asked to.
+{_IN_SHORT}"""
+
 WORK: Final[Mapping[Mode, str]] = {"agent": _WORK, "plan": _LOOK_ONLY, "explore": _LOOK_ONLY}
+WORK_IN_SHORT: Final[Mapping[Mode, str]] = {"agent": _WORK_IN_SHORT, "plan": _IN_SHORT, "explore": _IN_SHORT}
 MODES: Final[Mapping[Mode, str]] = {
     "agent": "",
     "plan": (
-        "This is a planning turn: nothing can be changed and no command can be run. Look around, then answer with a plan that "
-        "somebody else could follow: which files and names change and how, in which order, how it will be checked, and what is open."
+        "This is a planning turn: nothing can be changed, and only commands that read can be run, such as `git log` and `rg`. "
+        "If the task can be read in more than one way, ask first, in two of your answers at most. Look around, then write a plan with "
+        "`write_plan` that somebody else could follow: which files and names change and how, in which order, and the commands that check it. "
+        "Answer with what is open."
     ),
     "explore": (
         "This is an exploring turn: nothing can be changed and no command can be run. Look around, then answer the question."
@@ -65,22 +80,29 @@ MODES: Final[Mapping[Mode, str]] = {
 }
 
 _READS: Final = "Looking at files inside the workspace needs no question."
-_RULES: Final = "Rules of the user may allow or forbid more. A rejection is final: follow its reason, and do not try to get there in another way."
+_RULES: Final = "Rules of the user may allow or forbid more."
+_FINAL: Final = "A rejection is final: follow its reason, and do not try to get there in another way."
 _MODES: Final[Mapping[PermissionMode, str]] = {
     "read-only": "Nothing can be changed: edits are refused, and so are commands, except those that only read.",
     "ask": "Neither do commands that only read. For every edit and every other command the user is asked.",
     "auto-edit": "Neither do edits inside the workspace and commands that only read. For every other command the user is asked.",
+    "auto": "Neither do edits inside the workspace and sandboxed commands without network. For everything else the user is asked.",
     "full": "Neither do edits and commands. Only protected and secret files, and what leaves the sandbox, are asked about.",
 }
 
 
-def permissions(mode: PermissionMode) -> str:
+def permissions(mode: PermissionMode, *, in_short: bool) -> str:
     """What runs without a question, and what asks."""
-    return f"The permission mode is {mode}. {_READS} {_MODES[mode]} {_RULES}"
+    rules = _FINAL if in_short else f"{_RULES} {_FINAL}"
+    return f"The permission mode is {mode}. {_READS} {_MODES[mode]} {rules}"
 
 
-def commands(facts: Facts, limits: Limits) -> str:
+def commands(facts: Facts, limits: Limits, *, in_short: bool) -> str:
     """How commands run here."""
+    if in_short:
+        return (
+            f"Each command is a fresh bash without input. Servers go into the background.\n{section(facts)}"
+        )
     shell = (
         "Each command is a fresh bash without a terminal and without input: a changed folder and variables are gone in the next one. "
         f"It ends after {limits.command_seconds:g} s, or after {limits.command_idle_seconds:g} s in which it neither prints nor "

@@ -29,6 +29,10 @@ class Counter:
     _counted: int = 0
     """Messages of the latest request that was counted; with its answer they came to `_tokens`."""
     _tokens: int = 0
+    _sized: list[Message] = field(default_factory=list[Message])
+    """The messages that were sized last. A conversation mostly begins with them."""
+    _bytes: int = 0
+    """Their size."""
 
     def asks(self, model: str) -> None:
         """Reckon for that model from here on. What another one counted is no truth for it."""
@@ -55,7 +59,7 @@ class Counter:
             new = messages[self._counted :]
             if new and new[0].role == "assistant":  # the answer, which was counted
                 new = new[1:]
-            return self._tokens + self.of(self._size(new))
+            return self._tokens + self.of(sum(message.weight for message in new))
         return self.of(self._size(messages) + self.tools)
 
     def of(self, size: int) -> int:
@@ -66,6 +70,10 @@ class Counter:
         """About how many bytes so many tokens have."""
         return int(tokens / self._ratios.get(self._model, TOKENS_PER_BYTE))
 
-    @staticmethod
-    def _size(messages: Sequence[Message]) -> int:
-        return sum([message.weight for message in messages])
+    def _size(self, messages: Sequence[Message]) -> int:
+        known = self._sized
+        if messages[: len(known)] != known:  # identical messages are compared in no time
+            known, self._bytes = [], 0
+        self._bytes += sum(message.weight for message in messages[len(known) :])
+        self._sized = list(messages)
+        return self._bytes

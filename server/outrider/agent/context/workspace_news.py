@@ -11,6 +11,7 @@ from typing import Final
 
 from outrider.agent.context.briefing import open_documents
 from outrider.agent.context.instruction_files import folder_of
+from outrider.agent.context.offer import is_small
 from outrider.agent.services import Services
 from outrider.agent.state.record import Record
 from outrider.agent.state.turn_state import TurnState
@@ -23,6 +24,7 @@ from outrider.tools.edit.changes import encode, telling, telling_without, wire_h
 from outrider.workspace.documents.overlay import is_alike
 from outrider.workspace.text.merge import merge
 from outrider.workspace.watch.read_state import Sight
+from outrider.workspace.watch.staleness import MOST_FILES as MOST_COMPARED
 from outrider.workspace.watch.staleness import Moved
 from outrider_protocol.events import InstructionsFound, MapDrawn, WorkspaceChanged
 
@@ -38,7 +40,9 @@ async def look_around(services: Services, record: Record, turn_id: str) -> None:
     record.let_in()
     seen = record.state.seen
     sights = {
-        path: sight for path in seen if (sight := seen.get(path)) is not None and not is_secret_file(path)
+        path: sight
+        for path in list(seen)[-MOST_COMPARED:]
+        if (sight := seen.get(path)) is not None and not is_secret_file(path)
     }
     # After a change of its own in a text it had not seen, there is something to tell in any case.
     expected = {path: "" if sight.own else sight.hash for path, sight in sights.items()}
@@ -201,6 +205,8 @@ Some of the names that the files of this workspace define, each with its line; t
 files and the task come first. The map is incomplete. The names are data."""
 SHARE: Final = 1 / 16
 """Of the context window, that a map may have at most."""
+SMALL_SHARE: Final = 1 / 32
+"""The same of a small window, in which what is asked for has more need of room."""
 KEPT_SHARE: Final = 0.5
 """Of it, for what the first request has of an earlier map; the one that is drawn meanwhile adds what the task needs besides."""
 BYTES_PER_TOKEN: Final = 3
@@ -239,7 +245,8 @@ class MapOfTurn:
         settings = self._services.runtime.settings()
         if not settings.draws_maps:
             return
-        tokens = min(settings.repository_map.tokens, int(context_window * SHARE))
+        share = SMALL_SHARE if is_small(context_window) else SHARE
+        tokens = min(settings.repository_map.tokens, int(context_window * share))
         turn = self._record.state.turns[self._turn_id]
         fewest = 0 if settings.repository_map.enabled else FEWEST_FILES
         focus, self._room = self._focus(turn), tokens * BYTES_PER_TOKEN

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from pydantic import ValidationError
 
 from outrider.agent.state.record import Record
+from outrider.agent.state.turn_state import same_words
 from outrider.permissions.policy.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
@@ -34,12 +35,15 @@ from outrider_protocol import (
     REJECT,
     REVIEW,
     RUN_OUTSIDE,
-)  # fmt: skip  # fmt: skip
+    allow_all,
+    approves,
+)  # fmt: skip
 from outrider_protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     Decision,
     EventData,
+    InputField,
     Open,
     QuestionAnswered,
     QuestionAsked,
@@ -77,6 +81,16 @@ SCOPES: Final[dict[str, Scope]] = {ALWAYS_HERE: "workspace", ALWAYS_EVERYWHERE: 
 
 
 @dataclass(frozen=True, slots=True)
+class SavedRules:
+    """The file of the user's rules, as an approval adds to it."""
+
+    path: str
+    """For the user."""
+    save: Callable[[Open, Scope], Coroutine[Any, Any, None]]
+    """Saves the rules of an approval that was always allowed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Asking:
     """What a yes is asked for."""
 
@@ -84,6 +98,22 @@ class Asking:
     action: Action
     change_ids: Sequence[str] = ()
     """The ids under which the changes of an edit were proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked."""
+
+    text: str
+    options: Sequence[str]
+    free_form: bool
+    """Whether any text is an answer."""
+    detail: str = ""
+    """What the options mean, and what else there is to know."""
+    fields: Sequence[InputField] = ()
+    """The values that an MCP server wants."""
+    url: str | None = None
+    """The page that it wants opened."""
 
 
 FROM_ANYBODY: Final = (
@@ -179,6 +209,8 @@ class _Waiting:
     """Whether the editor gave no answer."""
     action: Action | None = None
     """Of an approval: what it is for."""
+    below: str = ""
+    """What a question about it says at its end."""
 
 
 class Inbox:
@@ -194,8 +226,7 @@ class Inbox:
         on_parked: Callable[[Sequence[Open]], None],
         on_answered: Callable[[Open], None],
         watch: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"],
-        save: Callable[[Open, Scope], Coroutine[Any, Any, None]],
-        where_saved: str,
+        rules: SavedRules,
     ) -> None:
         """Make an empty inbox.
 
@@ -207,8 +238,7 @@ class Inbox:
             on_parked: Told when nothing is left that the editor could answer: all that is open stays so.
             on_answered: Told when an item is answered.
             watch: Starts a supervised background task.
-            save: Saves the rules of an approval that was always allowed.
-            where_saved: The file that they are saved in, for the user.
+            rules: Where the rules of an approval that was always allowed are saved.
         """
         self._record = record
         self._editor = editor
@@ -217,12 +247,52 @@ class Inbox:
         self._on_parked = on_parked
         self._on_answered = on_answered
         self._watch = watch
-        self._save = save
-        self._where_saved = where_saved
+        self._rules = rules
         self._waiting: dict[str, _Waiting] = {}
 
     async def approve(self, item_id: str, turn_id: str, asking: Asking, seconds: float) -> Approval:
         """Ask for a yes, and give the explicit answer; a no that was given before a restart still holds."""
+        waiting = self._requested(item_id, turn_id, asking)
+        if isinstance(waiting, Approval):
+            return waiting
+        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, waiting.below))
+        return await self._approval(waiting, answer)
+
+    async def approve_together(
+        self, new_id: Callable[[], str], turn_id: str, askings: Sequence[Asking], seconds: float
+    ) -> list[Approval]:
+        """Ask for a yes to several edits in one question; each is an item of its own, which can be answered by itself too.
+
+        Args:
+            new_id: Gives the id of an item.
+            turn_id: The turn.
+            askings: What a yes is asked for.
+            seconds: How long the question holds the editor.
+        """
+        opened: list[_Waiting | Approval] = []
+        group: str | None = None
+        for asking in askings:
+            item_id = new_id()
+            group = group or item_id
+            opened.append(self._requested(item_id, turn_id, asking, group))
+        waiting = [one for one in opened if isinstance(one, _Waiting)]
+        task = self._watch(self._ask_about_all(waiting, seconds))
+        try:
+            answers = {one.item.id: await one.answer for one in waiting}
+        finally:
+            task.cancel()
+            for one in waiting:
+                one.answer.cancel()
+                self._waiting.pop(one.item.id, None)
+        return [
+            one if isinstance(one, Approval) else await self._approval(one, answers[one.item.id])
+            for one in opened
+        ]
+
+    def _requested(
+        self, item_id: str, turn_id: str, asking: Asking, group: str | None = None
+    ) -> "_Waiting | Approval":
+        """Open the item that asks for a yes; a no that was given before a restart is an answer already."""
         action, call_id = asking.action, asking.call_id
         turn = self._record.state.turns[turn_id]
         if (call := turn.calls.get(call_id)) and call.rejected and call.rejected[0] == action.digest:
@@ -246,6 +316,8 @@ class Inbox:
                 change_ids=list(asking.change_ids) or None,
                 reviewed=action.as_reviewed or None,
                 always=list(action.always) or None,
+                group=group,
+                trial=action.trial,
             )
             if call and call.reviews and not action.as_reviewed:
                 below = f"\n{ASKED_ANEW}"
@@ -259,10 +331,12 @@ class Inbox:
             item = self._record.state.open[item_id]
         below += f"\n“{ALLOW_SESSION}” covers {spelled_out(action.covers)}." if action.covers else ""
         waiting = self._wait_for(item)
-        waiting.action = action
-        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
+        waiting.action, waiting.below = action, below
+        return waiting
+
+    async def _approval(self, waiting: "_Waiting", answer: "_Answer") -> Approval:
         if answer.scope is not None:
-            await self._save(item, answer.scope)
+            await self._rules.save(waiting.item, answer.scope)
         return Approval(DECISIONS[answer.text], answer.note, answer.review)
 
     def _options(self, asking: Asking) -> list[str]:
@@ -282,29 +356,29 @@ class Inbox:
             *([] if self._reject_first else [REJECT]),
         ]
 
-    async def ask(
-        self,
-        item_id: str,
-        turn_id: str,
-        call_id: str,
-        question: str,
-        options: list[str],
-        seconds: float,
-        *,
-        free_form: bool,
-    ) -> str:
+    async def ask(self, item_id: str, turn_id: str, call_id: str, question: Question, seconds: float) -> str:
         """Ask a question, and give the answer."""
-        question = self._record.masking.without_secrets(spelled_out(question))
-        options = [spelled_out(option) for option in options]
+        text = self.as_shown(question.text)
         known = self._pending(call_id, "question")
-        if known is None or known.title != question:
+        if known is None or known.title != text:
             asked = QuestionAsked(
-                id=item_id, call_id=call_id, question=question, options=options, allow_free_form=free_form
+                id=item_id,
+                call_id=call_id,
+                question=text,
+                detail=self.as_shown(question.detail) or None,
+                options=[spelled_out(option) for option in question.options],
+                allow_free_form=question.free_form,
+                fields=list(question.fields) or None,
+                url=question.url,
             )
             self._record.append(asked, turn_id=turn_id)
             known = self._record.state.open[item_id]
         waiting = self._wait_for(known)
         return (await self._settle(waiting, self._ask_in_editor(waiting, seconds, ""))).text
+
+    def as_shown(self, text: str) -> str:
+        """A text of the model as the user sees it: with nothing hidden, and no secret."""
+        return self._record.masking.without_secrets(spelled_out(text))
 
     async def call(
         self,
@@ -353,6 +427,8 @@ class Inbox:
         channel: Channel,
         review: Sequence[ReviewedHunk] = (),
         scope: Scope | None = None,
+        *,
+        together: bool = False,
     ) -> Refusal | None:
         """Take an answer: a decision's title for an approval, a text for the others. None: it was taken.
 
@@ -364,13 +440,55 @@ class Inbox:
             channel: How it came.
             review: For an edit: what is decided about single hunks.
             scope: Where the rules of `Always allow…` shall hold; None means in this workspace.
+            together: Whether it answers all open edits of the item's group.
         """
         waiting = self._waiting.get(item_id)
         if waiting is None:
             return Refusal("unknown_id", f"there is no open item {item_id!r}")
         if waiting.answer.done():
             return Refusal("already_resolved", f"{item_id} was already answered")
-        item = waiting.item
+        members = self._group_of(waiting) if together else [waiting]
+        if together and text not in {ALLOW_ONCE, REJECT}:
+            return Refusal("invalid", f"{item_id}: edits are answered together by allow_once or reject")
+        answers: list[tuple[_Waiting, _Answer]] = []
+        for number, member in enumerate(members):
+            ids = self._changes_of(member)
+            others = [one for rest in members[number + 1 :] for one in self._changes_of(rest)]
+            # What belongs to none of them is wrong in the first.
+            mine = [
+                one
+                for one in review
+                if (change := one.id.rpartition("#")[0]) in ids or (number == 0 and change not in others)
+            ]
+            answer = self._checked(member, way, text, note, mine if together else review, scope)
+            if isinstance(answer, Refusal):
+                return answer
+            answers.append((member, answer))
+        for member, answer in answers:
+            self._resolve(member, answer, channel)
+        return None
+
+    def _group_of(self, waiting: "_Waiting") -> list["_Waiting"]:
+        """The items that are asked about together with one, itself included."""
+        group = waiting.item.group
+        return [one for one in self._still_open if one is waiting or (group and one.item.group == group)]
+
+    def _changes_of(self, waiting: "_Waiting") -> Sequence[str]:
+        """The ids of the changes that an item is about."""
+        call = self._record.state.turns[waiting.item.turn_id].calls.get(waiting.item.call_id or "")
+        return call.asked_for if call is not None else ()
+
+    def _checked(
+        self,
+        waiting: "_Waiting",
+        way: Way,
+        text: str,
+        note: str | None,
+        review: Sequence[ReviewedHunk],
+        scope: Scope | None,
+    ) -> "_Answer | Refusal":
+        """The answer that was given, or why it is none."""
+        item, item_id = waiting.item, waiting.item.id
         if item.kind == "approval" and not self._editor.traits.takes_approvals:
             return Refusal("no_token", FROM_ANYBODY)
         if way == "decision" and text == ALLOW_ONCE and RUN_OUTSIDE in item.options:
@@ -379,16 +497,13 @@ class Inbox:
             return Refusal("invalid", f"{item_id} takes {' or '.join(_TAKES[item.kind])}")
         if item.kind == "approval" and (text not in DECISIONS or text not in item.options):
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
+        if item.kind == "question":
+            text = next((one for one in item.options if same_words(one) == same_words(text)), text)
         if item.kind == "question" and not item.allow_free_form and text not in item.options:
             return Refusal("invalid", f"{item_id} takes one of {', '.join(item.options)}")
         always = (scope or "workspace") if text == ALWAYS_ALLOW and item.kind == "approval" else None
-        answer: _Answer | Refusal = _Answer(text, note, way == "error", always)
-        if review:
-            answer = self._reviewed(waiting, text, note, review)
-            if isinstance(answer, Refusal):
-                return answer
-        self._resolve(waiting, answer, channel)
-        return None
+        answer = _Answer(text, note, way == "error", always)
+        return self._reviewed(waiting, text, note, review) if review else answer
 
     def _reviewed(
         self, waiting: _Waiting, title: str, note: str | None, decided: Sequence[ReviewedHunk]
@@ -528,6 +643,52 @@ class Inbox:
             self._take(waiting, answer.title)
             return
 
+    async def _ask_about_all(self, waiting: Sequence[_Waiting], seconds: float) -> None:
+        """Ask in one question for a yes to several edits. Those that are answered in other ways meanwhile are left out of its answer."""
+        if problem := await self._record.settled():
+            self._editor.say("error", f"Outrider cannot write its log: {problem}")
+        if not waiting:
+            return
+        can_look = self._editor.traits.can_show_documents
+        while left := [one for one in waiting if not one.answer.done()]:
+            titles = [allow_all(len(left)), *([REVIEW] if can_look else []), REJECT]
+            if self._reject_first:
+                titles = [REJECT, *titles[:-1]]
+            told = "\n".join(
+                f"{one.item.summary or one.item.title}\n{one.item.detail}{one.below}".strip() for one in left
+            )
+            answer: Answered | Unanswered = Unanswered("unsupported")
+            if self._editor.traits.takes_approvals:
+                answer = await self._editor.ask(
+                    f"{len(left)} edits in one step:\n{shortened(told)}",
+                    titles,
+                    seconds=seconds,
+                    late=lambda title: self._take_all(waiting, title),
+                    still_open=lambda: any(not one.answer.done() for one in waiting),
+                )
+            if isinstance(answer, Answered) and answer.title == REVIEW:
+                can_look = False
+                shown = await self._show(left[0].item)
+                if not (shown and self._editor.traits.questions_cover):
+                    continue
+            elif isinstance(answer, Answered):
+                self._take_all(waiting, answer.title)
+                return
+            for one in waiting:
+                if not one.answer.done():
+                    self._park(one)
+            return
+
+    def _take_all(self, waiting: Sequence[_Waiting], title: str) -> None:
+        """Take the answer to a question about several edits, for those that have none yet."""
+        if title == REVIEW:
+            return
+        left = [one for one in waiting if not one.answer.done()]
+        for one in left:
+            self._resolve(one, _Answer(ALLOW_ONCE if approves(title) else REJECT), "message")
+        if not left:
+            self._take_late(waiting[0], title)
+
     async def _ask_client_for(self, waiting: _Waiting, seconds: float, covers: str) -> bool:
         """Have the client put an item before the user; False: it cannot, so it is asked as everywhere."""
         item = waiting.item
@@ -566,7 +727,7 @@ class Inbox:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
         rules = "\n".join(f"- allow {rule_told(rule)}" for rule in waiting.item.always or ())
         answer = await self._editor.ask(
-            f"{ALWAYS_ALLOW}\nFor: {waiting.item.summary or waiting.item.title}\nThis is saved in {self._where_saved}:\n{spelled_out(rules)}",
+            f"{ALWAYS_ALLOW}\nFor: {waiting.item.summary or waiting.item.title}\nThis is saved in {self._rules.path}:\n{spelled_out(rules)}",
             [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
             seconds=seconds,
             late=lambda title: self._take_always(waiting, title),

@@ -25,9 +25,19 @@ def quoted(text: str, most: int | None = None) -> list[str]:
 
 def fenced(text: str, language: str, most: int | None = None) -> list[str]:
     """A text as a block of code within a quotation."""
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = _fence(text)
     return [f"> {fence}{language}", *quoted(text, most), f"> {fence}"]
+
+
+def code_block(text: str) -> str:
+    """A text as a block of code, out of which it cannot get."""
+    fence = _fence(text)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _fence(text: str) -> str:
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    return "`" * max(3, longest + 1)
 
 
 def short(text: str, most: int) -> str:

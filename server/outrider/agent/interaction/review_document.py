@@ -1,4 +1,4 @@
-"""The document in which an edit is reviewed: what it says, and what the user made of it.
+"""The document in which changes are reviewed, before they are made or after: what it says, and what the user made of it.
 
 It is text that they write in. What is not clear in it is said with its line, and never guessed.
 """
@@ -11,7 +11,7 @@ from itertools import takewhile
 from outrider.workspace.edits.review import Proposed
 from outrider.workspace.text.diff import LineHunk
 from outrider.workspace.text.lines import split_lines
-from outrider_protocol.events import Open, ReviewedHunk
+from outrider_protocol.events import ReviewedHunk
 
 AROUND = 3
 """Lines around a hunk that are shown."""
@@ -19,6 +19,8 @@ NO_END = "\\ No newline at end of file"
 REASON = "reason:"
 APPLY = "apply the review"
 """How the title of the action begins."""
+LEAVE_OUT = "undo what is left out"
+"""How that of the action begins for changes that were made."""
 
 _HEAD = re.compile(r"\[(?P<mark>[^\]]*)\]\s+(?P<id>\S+)")
 _TAKE, _LEAVE = frozenset({"x", "X"}), frozenset({"", " "})
@@ -28,15 +30,30 @@ _HELP = f"""\
 # Lines with + are inserted: edit them as you want, each with its +.
 # Then take the code action “{APPLY}” in this document."""
 
+_HELP_AFTER = f"""\
+# [x] keeps a change, [ ] undoes it.
+# Then take the code action “{LEAVE_OUT}” in this document."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnderReview:
-    """An edit that waits for the user."""
+    """An edit that waits for the user, or what a turn changed."""
 
-    item: Open
+    title: str
     changes: tuple[Proposed, ...]
-    befores: Mapping[str, str]
-    """The text that each change was worked out for, by its id."""
+    texts: Mapping[str, str]
+    """The text that each change was worked out for, by its id; of one that was made the text as it is now."""
+    is_made: bool = False
+    """Whether the changes were made, so that they can only be kept or undone."""
+    together: bool = False
+    """Whether they are several edits of one step, which are decided about together."""
+
+    def bodies(self) -> "Iterator[tuple[str, str, _Body]]":
+        """Each hunk: its id, its place in words, its lines."""
+        for change in self.changes:
+            for name, hunk in zip(change.ids, change.hunks, strict=True):
+                text = self.texts.get(change.change_id, "")
+                yield name, change.where(hunk), _Body(change, hunk, text, is_made=self.is_made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +65,10 @@ class Unclear:
 
 def written(edit: UnderReview) -> str:
     """The document as it is at first: all is taken."""
-    parts = [f"# {_one_line(edit.item.title)}\n#\n{_HELP}\n"]
-    for change in edit.changes:
-        for name, hunk in zip(change.ids, change.hunks, strict=True):
-            body = _Body(change, hunk, edit.befores.get(change.change_id, ""))
-            lines = [f"[x] {name} {_one_line(change.where(hunk))}", REASON, *body.lines()]
-            parts.append("\n".join(lines) + "\n")
+    parts = [f"# {_one_line(edit.title)}\n#\n{_HELP_AFTER if edit.is_made else _HELP}\n"]
+    for name, where, body in edit.bodies():
+        lines = [f"[x] {name} {_one_line(where)}", *([] if edit.is_made else [REASON]), *body.lines()]
+        parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
@@ -64,11 +79,7 @@ def read(text: str, edit: UnderReview) -> list[ReviewedHunk] | Unclear:
         text: The document as it is now.
         edit: What it is about.
     """
-    bodies = {
-        name: _Body(change, hunk, edit.befores.get(change.change_id, ""))
-        for change in edit.changes
-        for name, hunk in zip(change.ids, change.hunks, strict=True)
-    }
+    bodies = {name: body for name, _, body in edit.bodies()}
     decided: dict[str, ReviewedHunk | None] = {}
     for block in _blocks(text):
         if isinstance(block, Unclear):
@@ -89,10 +100,10 @@ def read(text: str, edit: UnderReview) -> list[ReviewedHunk] | Unclear:
 class _Body:
     """The lines of a hunk, as they stand in the document."""
 
-    def __init__(self, change: Proposed, hunk: LineHunk, before: str) -> None:
-        lines, first = split_lines(before), hunk.line - 1
-        last = first + len(split_lines(hunk.removed))
-        self.takes_text = change.operation in {"edit", "create"}
+    def __init__(self, change: Proposed, hunk: LineHunk, text: str, *, is_made: bool) -> None:
+        lines, first = split_lines(text), hunk.line - 1
+        last = first + len(split_lines(hunk.added if is_made else hunk.removed))
+        self.takes_text = change.operation in {"edit", "create"} and not is_made
         self.above = _marked(" ", lines[max(0, first - AROUND) : first] if change.operation == "edit" else [])
         self.removed = _marked("-", split_lines(hunk.removed))
         self.added = _marked("+", split_lines(hunk.added))

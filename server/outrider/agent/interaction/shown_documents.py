@@ -1,6 +1,6 @@
 """Documents for the user to read or write in: the task, a review, an answer.
 
-They lie in `.outrider/` of the first workspace folder, which ignores itself; no tool reads them.
+They lie in `.outrider/` of the first workspace folder, where git ignores all but what a team shares; no tool reads them.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from outrider_protocol.events import Open
 
 FOLDER = ".outrider"
 TASK = "task.md"
+_PLANS = "plans"
 _CONVERSATION = "task.session"
 """Names the session that the task document is about, as nobody may have saved the document."""
 _SHORT = 1000
@@ -27,6 +28,18 @@ To add a note for the model, write below the next line.
 Code actions there reject it, or allow it, with what you wrote."""
 MARK = "<!-- Write below this line, then take the code action. -->"
 
+_IGNORES = b"""\
+# Written by Outrider. What a team shares is not ignored.
+*
+!/settings.toml
+!/rules.toml
+!/commands/
+!/commands/**
+!/plans/
+!/plans/**
+"""
+_IGNORED_ALL = b"*\n"
+"""What an earlier version wrote there."""
 _TASK_TEXT = f"""\
 # A task for Outrider
 
@@ -37,7 +50,7 @@ _TASK_TEXT = f"""\
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A document that carries an action: what it is for, and for which open item."""
+    """A document that carries an action: what it is for, and for which open item or turn."""
 
     kind: str
     item_id: str | None = None
@@ -45,12 +58,14 @@ class Paper:
 
 def paper_of(folders: Folders, path: Path) -> Paper | None:
     """What the document at `path` is for; None if it is none of ours."""
+    if path.suffix == ".md" and any(path.parent == one.path / FOLDER / _PLANS for one in folders.folders):
+        return Paper("plan", str(path))
     if not folders.folders or path.parent != folders.folders[0].path / FOLDER:
         return None
     if path.name == TASK:
         return Paper("task")
     kind, _, rest = path.stem.partition("-")
-    return Paper(kind, rest) if kind in {"answer", "review"} and rest else None
+    return Paper(kind, rest) if kind in {"answer", "review", "changes"} and rest else None
 
 
 def written_below(text: str) -> str:
@@ -100,6 +115,25 @@ async def review_paper(folders: Folders, item: Open, edit: UnderReview | None) -
         before = await asyncio.to_thread(_below_in, folders, name)
         return await _write(folders, name, f"{shown}\n\n{_NOTE_HELP}\n{MARK}\n\n{before}", keep=False)
     return await _write(folders, name, await asyncio.to_thread(written, edit), keep=True)
+
+
+async def changes_paper(folders: Folders, turn_id: str, made: UnderReview) -> Path | str:
+    """The document that shows what a turn changed, as it is now, to leave some of it out."""
+    text = await asyncio.to_thread(written, made)
+    return await _write(folders, f"changes-{turn_id}.diff", text, keep=False)
+
+
+async def plan_paper(folders: Folders, name: str, text: str, before: str | None) -> Path | str:
+    """The document of a plan. One that says something else stays, and another name is taken; but one that says `before` is replaced."""
+    if before is not None and folders.folders:
+        real = await asyncio.to_thread(folders.folders[0].path.resolve)
+        path = real / FOLDER / _PLANS / f"{name}.md"
+        replaced = await asyncio.to_thread(
+            replace, path, before.encode("utf-8", "replace"), text.encode("utf-8", "replace")
+        )
+        if replaced is None:
+            return folders.folders[0].path / FOLDER / _PLANS / path.name
+    return await _write(folders, f"{_PLANS}/{name}.md", text, keep=False, anew=True)
 
 
 async def both_papers(
@@ -157,9 +191,11 @@ def _write_now(folder: Path, name: str, text: str, *, keep: bool, anew: bool) ->
         real = folder.parent.resolve() / folder.name
     except (OSError, RuntimeError) as problem:
         return f"{folder / name} cannot be written: {problem}"
-    ignored = create(real / ".gitignore", b"*\n", parents=True)
+    ignored = create(real / ".gitignore", _IGNORES, parents=True)
     if ignored is not None and ignored.kind != "exists":
         return f"{folder} {ignored.message}"
+    if ignored is not None and read_bytes(real / ".gitignore", _SHORT) == _IGNORED_ALL:
+        replace(real / ".gitignore", _IGNORED_ALL, _IGNORES)
     for path in _names(real / name) if anew else [real / name]:
         made = create(path, content, parents=True)
         before = b"" if made is None else read_bytes(path, _LONGEST_NOTE)
@@ -173,7 +209,7 @@ def _write_now(folder: Path, name: str, text: str, *, keep: bool, anew: bool) ->
         if problem is not None and not (anew and problem.kind in {"vanished", "directory", "too_big"}):
             return f"{folder / path.name} {problem.message}"
         if problem is None:
-            return folder / path.name
+            return folder / path.relative_to(real)
     return f"{folder / name} cannot be written: too many documents already have that name"
 
 

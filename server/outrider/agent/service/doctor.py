@@ -7,21 +7,22 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final, Literal
 
-from outrider.agent.context.model_call import encoded
+from outrider.agent.context.budget import STANDING_SHARE
+from outrider.agent.context.offer import Offer, is_small
 from outrider.agent.context.tokens import Counter
 from outrider.agent.loop.tool_context import Commands
+from outrider.agent.service.servers import servers as mcp_servers
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
-from outrider.models.retry import is_script
-from outrider.models.routing.choose import ANSWER_RESERVE, in_order
+from outrider.models.routing.choose import in_order
 from outrider.models.text_tools.formats import handed_on
 from outrider.permissions.policy.trust import Trust
 from outrider.ports.model import Message, ModelFailure, ModelRequest, ModelResponse, Switched, ToolSpec
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
 from outrider.workspace.search import find_ripgrep
-from outrider_protocol.commands import Check
-from outrider_protocol.settings import Settings
+from outrider_protocol.commands import Check, ServerInfo, ServersParams, ServersResult
+from outrider_protocol.settings import Settings, is_script
 
 PROBE_SECONDS: Final = 60.0
 """How long the answer may take."""
@@ -137,12 +138,59 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
         await _commands(services),
         await _sandbox(services),
         await _search(services),
+        await _languages(services),
         _editor(services),
         await _permissions(services),
+        *await _brought(services),
     ]
     if probe:
         checks += await try_all(services)
     return checks
+
+
+async def _brought(services: Services) -> list[Check]:
+    """What users and workspaces brought along; nothing where there is none."""
+    found: list[Check] = []
+    listed = await mcp_servers(services, ServersParams())
+    if isinstance(listed, ServersResult):
+        found += [_mcp_server(one) for one in listed.servers]
+        found += [Check(name="mcp", status="warn", detail=problem) for problem in listed.problems]
+    named = await services.brought.commands.listed()
+    withheld = sum((await services.brought.commands.withheld()).values())
+    for kind, names in (
+        ("skills", [one.name for one in named if one.source == "skill"]),
+        ("custom commands", [f"/{one.name}" for one in named if one.source in {"user", "workspace"}]),
+    ):
+        if names:
+            found.append(Check(name=kind, status="ok", detail=", ".join(names)))
+    if withheld:
+        detail = f"{withheld} are ignored, because their folder is not trusted: run `outrider trust add`"
+        found.append(Check(name="custom commands", status="warn", detail=detail))
+    found += [
+        Check(name="memory", status="ok", detail=f"{one.path}, {len(one.text.splitlines())} lines")
+        for one in await services.brought.memory.read()
+    ]
+    if (web := services.runtime.settings().web) is not None:
+        detail = f"without a question: {', '.join(web.hosts)}" if web.hosts else "every host is asked about"
+        found.append(Check(name="web", status="ok", detail=detail))
+    return found
+
+
+def _mcp_server(info: ServerInfo) -> Check:
+    about = f"{info.name} ({info.origin}): {info.state}"
+    match info.state:
+        case "running":
+            detail = f"{about}, version {info.version or 'unknown'}, {len(info.tools or ())} tools"
+            return Check(name=info.kind, status="ok", detail=detail)
+        case "failed":
+            return Check(name=info.kind, status="warn", detail=f"{about}. {info.detail}")
+        case "login":
+            return Check(name=info.kind, status="warn", detail=f"{about}: log in with `outrider.servers`")
+        case "waiting":
+            detail = f"{about} for your yes. It runs {info.runs}"
+            return Check(name=info.kind, status="warn", detail=detail)
+        case _:
+            return Check(name=info.kind, status="ok", detail=f"{about}. It starts with the first task")
 
 
 def _folders(services: Services) -> Check:
@@ -159,7 +207,7 @@ async def _model(services: Services, *, probe: bool) -> Check:
         return Check(name="model", status="fail", detail=getattr(problem, "message", ""))
     said: list[str] = []
     wrong: list[str] = []
-    status, least = "warn", await _least(services)
+    status = "warn"
     for reference in models:
         model = await services.catalog.open(reference)
         if isinstance(model, ModelProblem):
@@ -168,7 +216,8 @@ async def _model(services: Services, *, probe: bool) -> Check:
             await model.close()
             problem = await services.catalog.unready(reference)
             said.append(f"{reference}, {model.context_window} tokens")
-            if least > model.context_window * (1 - ANSWER_RESERVE):
+            least = await _least(services, model.context_window)
+            if least > model.context_window * STANDING_SHARE:
                 wrong.append(
                     f"{reference}: the system message and the tools alone are about {least} tokens, and its context window "
                     f"has {model.context_window}: the context window is too small for any task; set a larger contextWindow, or choose another model"
@@ -183,11 +232,19 @@ async def _model(services: Services, *, probe: bool) -> Check:
     return Check(name="model", status="ok", detail="; ".join(said))
 
 
-async def _least(services: Services) -> int:
-    """About how many tokens each request has, whatever the task is."""
-    system = await services.briefing.system("agent", services.policy.trust.trusts, Commands(services))
-    tools = [tool.spec() for tool in services.tools.offered(read_only=False)]
-    return Counter(tools=len(encoded(tools))).tokens([system])
+async def _least(services: Services, context_window: int) -> int:
+    """About how many tokens each request to a model with that window has, whatever the task is."""
+    in_short = is_small(context_window)
+    system = await services.briefing.system(
+        "agent", services.policy.trust.trusts, _commands_of(services), in_short=in_short
+    )
+    offered = await services.tools.now("agent").offered_now("agent")
+    offer = Offer([tool.spec() for tool in offered], in_short=in_short)
+    return Counter(tools=len(offer.everything)).tokens([system])
+
+
+def _commands_of(services: Services) -> Commands:
+    return Commands(services.runtime, services.workspace, services.policy.sandbox)
 
 
 async def _log(services: Services) -> Check:
@@ -218,7 +275,7 @@ async def _commands(services: Services) -> Check:
 async def _sandbox(services: Services) -> Check:
     folders = services.workspace.folders.folders
     cwd = await asyncio.to_thread((folders[0].path if folders else Path.home()).resolve)
-    confined = await Commands(services).confine(shell_argv("true"), cwd)
+    confined = await _commands_of(services).confine(shell_argv("true"), cwd)
     if confined.unenforced:
         return Check(name="sandbox", status="warn", detail=f"{confined.told}{INSTALL}")
     if confined.confinement is not None or services.runtime.settings().sandbox.mode == "off":
@@ -233,6 +290,44 @@ async def _search(services: Services) -> Check:
         detail = "ripgrep was not found: install it, or the package `ripgrep` beside Outrider"
         return Check(name="search", status="fail", detail=detail)
     return Check(name="search", status="ok", detail=rg)
+
+
+async def servers(services: Services) -> list[ServerInfo]:
+    """The language servers of the trusted workspace folders."""
+    return [
+        ServerInfo(
+            name=one.name,
+            kind="language",
+            folder=one.folder,
+            state=one.state,
+            version=one.version or None,
+            memory=one.memory,
+            detail=one.detail or None,
+        )
+        for one in await services.languages.status()
+    ]
+
+
+async def _languages(services: Services) -> Check:
+    """How the language servers are: a missing one is no fault of the set-up, one that fails is."""
+    found = await servers(services)
+    said = [_said_of(one) for one in found]
+    status = "warn" if any(one.state in {"missing", "ended", "failed"} for one in found) else "ok"
+    return Check(
+        name="languages", status=status, detail="; ".join(said) or "no language server is wanted here"
+    )
+
+
+def _said_of(one: ServerInfo) -> str:
+    if one.state == "missing":
+        return f"{one.name}: no language server, install one of {one.detail}"
+    about = [
+        one.state,
+        one.version or "",
+        "" if one.memory is None else f"{one.memory >> 20} MB",
+        one.detail or "",
+    ]
+    return f"{one.name} ({', '.join(filter(None, about))})"
 
 
 def _editor(services: Services) -> Check:

@@ -42,6 +42,8 @@ class Task:
     outcome: str = ""
     """Empty while it runs."""
     reason: str = ""
+    verdict: str = ""
+    """What shows that it is done, in one line."""
     answer: str = ""
     cut_off: str = ""
     """The text that the model was in the middle of when it was stopped."""
@@ -49,6 +51,12 @@ class Task:
     """What happened after its end."""
     calls: dict[str, Step] = field(default_factory=dict[str, Step])
     """The steps that are calls which have not ended."""
+
+    def finished(self, data: logged.TurnFinished) -> None:
+        """Take note of its end."""
+        self.outcome, self.reason, self.answer = data["outcome"], data["reason"], data["summary"]
+        if (done := data.get("done")) is not None:
+            self.verdict = done["line"]
 
     def did(self, step: Step) -> None:
         """Take in a step."""
@@ -93,13 +101,15 @@ class Conversation:
         turn_id = event.turn_id or ""
         task = self.tasks.get(turn_id)
         match event.type:
-            case "turn.queued":
-                self.tasks[turn_id] = Task(turn_id, event.data["prompt"], event.data["mode"])
-            case "turn.started":
-                self.tasks.pop(
-                    turn_id, None
-                )  # it is told where it begins, not where it was put into the queue
-                self.tasks[turn_id] = Task(turn_id, event.data["prompt"], event.data["mode"], started=True)
+            case "turn.queued" | "turn.started":
+                # It is told where it begins, not where it was put into the queue.
+                self.tasks.pop(turn_id, None)
+                began = event.type == "turn.started"
+                self.tasks[turn_id] = Task(turn_id, event.data["prompt"], event.data["mode"], started=began)
+            case "queue.changed":
+                self._reordered(event.data)
+            case "conversation.restored":
+                self.tasks = {key: one for key, one in self.tasks.items() if key not in event.data["turns"]}
             case "model.responded" if task is not None:
                 _responded(task, event.data)
             case "tool.requested" if task is not None:
@@ -112,9 +122,7 @@ class Conversation:
             case "approval.requested":
                 self.asked[event.data["id"]] = event.data["title"]
             case "approval.resolved" if task is not None and event.data["by"] == "person":
-                note = f": {said}" if (said := event.data.get("note")) else ""
-                words = event.data["decision"].replace("_", " ")
-                task.did(Step("asked", self.asked.pop(event.data["id"], ""), f"{words}{note}"))
+                self._decided(task, event.data)
             case "question.asked":
                 self.asked[event.data["id"]] = event.data["question"]
             case "question.answered" if task is not None:
@@ -135,11 +143,21 @@ class Conversation:
             case "undo.finished":
                 self._undone(event.data)
             case "turn.finished" if task is not None:
-                task.outcome, task.reason = event.data["outcome"], event.data["reason"]
-                task.answer = event.data["summary"]
+                task.finished(event.data)
                 task.calls.clear()
             case _:
                 pass
+
+    def _decided(self, task: Task, data: logged.ApprovalResolved) -> None:
+        note = f": {said}" if (said := data.get("note")) else ""
+        words = data["decision"].replace("_", " ")
+        task.did(Step("asked", self.asked.pop(data["id"], ""), f"{words}{note}"))
+
+    def _reordered(self, data: logged.QueueChanged) -> None:
+        for one in data["queue"]:
+            if (queued := self.tasks.pop(one["turnId"], None)) is not None:
+                queued.prompt = one["prompt"]
+                self.tasks[queued.turn_id] = queued
 
     def _undone(self, data: logged.UndoFinished) -> None:
         if not self.tasks or not (data["undone"] or data["conflicts"] or data["notUndoable"]):
@@ -178,7 +196,7 @@ TOLD = frozenset(
         "turn.queued", "turn.started", "turn.parked", "turn.resumed", "turn.finished", "model.responded",
         "tool.requested", "tool.finished", "tool.asked", "tool.answered", "approval.requested", "approval.resolved",
         "question.asked", "question.answered", "plan.updated", "steering.received", "edit.applied", "edit.merged",
-        "undo.requested", "undo.finished", "session.restored",
+        "undo.requested", "undo.finished", "session.restored", "queue.changed", "conversation.restored",
     }
 )  # fmt: skip
 """Types of events after which the document says something else."""

@@ -192,6 +192,12 @@ class TaskDocument:
         if self._task is not None:
             self._news.set()
 
+    def forget(self, session_id: str) -> None:
+        """A session is gone: what was told of it goes, too."""
+        if self._wanted == session_id:
+            self._wanted, self._chosen, self.told = None, False, None
+        self.look()
+
     def take(self, draft: str) -> bool:
         """Take the draft of a state of the document to send it; False if that was done before."""
         is_new = draft not in self._sent

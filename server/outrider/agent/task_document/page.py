@@ -30,10 +30,6 @@ _OURS = re.compile(
 _NAME = re.compile(r"^Conversation `([^`\s]+)`")
 
 _PLAN_MARKS = {"done": "x", "in_progress": "~"}
-_EVIDENCE = {
-    "unverified": "nothing was run after the last change",
-    "check_failed": "the last command after the last change failed",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +148,7 @@ def _step(step: Step) -> str:
 def _result(task: Task) -> str:
     if not task.outcome:
         return "Running." if task.started else "Waits for its turn."
-    words = f"{task.outcome.replace('_', ' ').capitalize()} ({_EVIDENCE.get(task.reason, task.reason.replace('_', ' '))})"
+    words = f"{task.outcome.replace('_', ' ').capitalize()} ({short(task.verdict, _LINE) or task.reason.replace('_', ' ')})"
     return f"{words}, {_spent(task)}."
 
 
@@ -196,7 +192,7 @@ def _state(told: Conversation | None, standing: Standing) -> list[str]:
         lines.append(f"Running: {_spent(task)}. What you send now goes to the running task.")
     elif task is not None and standing.is_elsewhere:
         lines.append(
-            "The task runs in another window; answer it there. To send something here, start a new conversation."
+            "The task runs in another window. What you send now goes to it; `join the task` asks its questions here, too."
         )
     elif task is not None:
         lines.append(

@@ -149,6 +149,11 @@ class HttpModel(ABC):
         return None
 
     @property
+    def takes_reminders(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def edit_format(self) -> EditFormat | None:
         """None: nothing is known of it here."""
         return None

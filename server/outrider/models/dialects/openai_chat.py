@@ -154,7 +154,7 @@ class ChatDecoder(Decoder):
         )
         self._told = replace(self._told, input_tokens=given, output_tokens=made)
 
-    def _feed_delta(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
+    def _feed_reasoning(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
             if reasoning and self._thoughts_kept:
@@ -165,6 +165,9 @@ class ChatDecoder(Decoder):
         if not self._thinks_aloud:
             for detail in mappings(delta.get("reasoning_details")):
                 self._answer.add_reasoning(string(detail.get("text") or detail.get("summary")), items)
+
+    def _feed_delta(self, delta: dict[str, Any], items: list[ModelItem]) -> None:
+        self._feed_reasoning(delta, items)
         for key in _KEPT_LISTS:
             if given := delta.get(key):
                 blocks = cast("list[_KeptBlock]", self._kept.setdefault(key, list[_KeptBlock]()))
@@ -340,8 +343,12 @@ class ChatRequestEncoder:
         self._server = server or ChatServer()
         self._full_name = full_name
         self._marks = marks
-        self._messages: dict[tuple[str, bool], bytes] = {}
-        """Encodings by digest, with and without a mark: exactly those of the last request, which bounds them."""
+        self._kept: list[Message] = []
+        """What the last request had before its last step, or nothing where marks move. The next one mostly begins with it."""
+        self._kept_parts: list[bytes] = []
+        """Its encoding."""
+        self._latest: dict[tuple[str, bool], bytes] = {}
+        """Encodings of the rest of it by digest, with and without a mark."""
         self._head: tuple[object, bytes] = (None, b"")
         """What stands before the messages, which changes with nothing but its first value."""
 
@@ -352,24 +359,36 @@ class ChatRequestEncoder:
             request: The request.
             further: Further keys of the body, which `extra_body` may change.
         """
-        known = self._messages
-        self._messages = {}
+        messages, kept = list(request.messages), len(self._kept)
+        if self._marks or messages[:kept] != self._kept:  # the same objects are compared in no time
+            self._kept_parts, kept = [], 0
+        last = 0 if self._marks else _last_step(messages, kept)
+        self._kept_parts += self._encoded(messages[kept:last], request.images)[1]
+        self._kept = messages[:last]
+        self._latest, parts = self._encoded(messages[last:], request.images)
+        varying = (request.tools, request.temperature, request.max_tokens, further)
+        if self._head[0] != varying:
+            self._head = (varying, encoded(self._head_fields(request, further or {}))[:-1])
+        return b"".join([self._head[1], b',"messages":[', b",".join([*self._kept_parts, *parts]), b"]}"])
+
+    def _encoded(
+        self, messages: Sequence[Message], images: Mapping[str, bytes]
+    ) -> tuple[dict[tuple[str, bool], bytes], list[bytes]]:
+        """Messages from the beginning of a step on, each one written: by their digests and marks, and in order."""
+        found: dict[tuple[str, bool], bytes] = {}
         parts: list[bytes] = []
         role = ""
-        messages = list(behind_results(completed(request.messages)))
+        messages = behind_results(completed(messages))
         marked = _marked(messages) if self._marks else frozenset[int]()
         for number, message in enumerate(messages):
             if (role, message.role) == ("tool", "user") and (between := self._server.answer_after_tools):
                 parts.append(encoded({"role": "assistant", "content": between}))
             role = message.role
             key = message.digest, number in marked
-            part = known.get(key) or encoded(self._message(message, request.images, marked=key[1]))
-            self._messages[key] = part
+            part = self._latest.get(key) or encoded(self._message(message, images, marked=key[1]))
+            found[key] = part
             parts.append(part)
-        varying = (request.tools, request.temperature, request.max_tokens, further)
-        if self._head[0] != varying:
-            self._head = (varying, encoded(self._head_fields(request, further or {}))[:-1])
-        return b'%s,"messages":[%s]}' % (self._head[1], b",".join(parts))
+        return found, parts
 
     def _head_fields(self, request: ModelRequest, further: Mapping[str, Any]) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -432,6 +451,15 @@ class ChatRequestEncoder:
         return given if most is None else call_id(given, most, exactly=most == SHORT_ID)
 
 
+def _last_step(messages: Sequence[Message], kept: int) -> int:
+    """Where the model's last answer stands that is sent: what comes before it is written in the same way the next time."""
+    for number in range(len(messages) - 1, kept, -1):
+        message = messages[number]
+        if message.role == "assistant" and (message.tool_calls or message.text.strip()):
+            return number
+    return kept
+
+
 def _marked(messages: Sequence[Message]) -> frozenset[int]:
     """The messages that end what a cache should keep: the system message, and the last two that are not the model's.
 
@@ -441,7 +469,8 @@ def _marked(messages: Sequence[Message]) -> frozenset[int]:
     system = [number for number, one in enumerate(messages) if one.role == "system" and one.text][-1:]
     others = [number for number, one in enumerate(messages) if one.role in ("user", "tool") and one.text]
     # Results of one step follow each other: the last of each stretch ends a request.
-    ends = [number for number in others if number + 1 not in others]
+    later = set(others)
+    ends = [number for number in others if number + 1 not in later]
     return frozenset([*system, *ends[-MARKED_MESSAGES:]])
 
 

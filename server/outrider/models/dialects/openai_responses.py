@@ -177,19 +177,12 @@ class ResponsesDecoder(Decoder):
             case "response.refusal.delta":
                 self._refused = True
                 self._add_text(number, string(chunk.get("delta")), items)
-            case "response.reasoning_summary_part.added":
-                if self._answer.has_reasoning:
-                    self._add_thought(number, "\n\n", items)
+            case "response.reasoning_summary_part.added" if self._answer.has_reasoning:
+                self._add_thought(number, "\n\n", items)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 self._add_thought(number, string(chunk.get("delta")), items)
-            case "response.function_call_arguments.delta":
-                call = self._item(number, "function_call").call
-                if call is not None:
-                    call.arguments.append(string(chunk.get("delta")))
-            case "response.function_call_arguments.done":
-                call = self._item(number, "function_call").call
-                if call is not None and (arguments := string(chunk.get("arguments"))):
-                    call.arguments[:] = [arguments]
+            case "response.function_call_arguments.delta" | "response.function_call_arguments.done":
+                self._add_arguments(number, string(chunk.get("delta")), string(chunk.get("arguments")))
             case "response.output_item.done":
                 self._close(number, mapping(chunk.get("item")), items)
             case (
@@ -235,6 +228,14 @@ class ResponsesDecoder(Decoder):
     def _add_text(self, number: int, text: str, items: list[ModelItem]) -> None:
         self._item(number, "message").shown.append(text)
         self._answer.add_text(text, items)
+
+    def _add_arguments(self, number: int, piece: str, whole: str) -> None:
+        """Take a piece of a call's arguments, or all of them, which then count instead of the pieces."""
+        if (call := self._item(number, "function_call").call) is None:
+            return
+        if whole:
+            call.arguments.clear()
+        call.arguments.append(whole or piece)
 
     def _add_thought(self, number: int, text: str, items: list[ModelItem]) -> None:
         self._item(number, "reasoning").thought = True

@@ -6,11 +6,14 @@ A message made here never holds a key, the query of a URL or what stands before 
 
 import json
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from outrider.models.http.payload import mapping, mappings, string
 from outrider.ports.model import FailureKind, ModelFailure
 from outrider.ports.patterns import SPACE, WORD, linear
+
+LONGEST_TOLD: Final = 30 * 86_400.0
+"""Seconds that a provider may say to wait; what is more counts as that."""
 
 Bucket = Literal["retry", "next", "surface"]
 """What is done about a failure: ask again and then another model, ask another one at once, or report it."""
@@ -180,7 +183,10 @@ def http_failure(
         retry_after = _retry_delay(payload)
     if status == 404 and "model" not in said.lower():
         message += "; check baseUrl"
-    if retry_after and retry_after >= 1:
+    if retry_after is not None and retry_after > LONGEST_TOLD:
+        retry_after = LONGEST_TOLD
+        message += f"; it says to wait more than {LONGEST_TOLD / 86_400:.0f} days"
+    elif retry_after and retry_after >= 1:
         message += f"; it says to wait {retry_after:.0f} s"
     return ModelFailure(_kind_of_status(status, said, codes), clean(message, secrets), retry_after)
 

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from math import isfinite
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -320,7 +320,10 @@ class HttpProvider:
         if self._closed:
             return self._failure("connection", "its connections are closed")
         if self._opening is None:
-            self._opening = asyncio.create_task(asyncio.to_thread(_new_client, self._proxy, self._ca_file))
+            is_plain = self.settings.base_url.startswith("http://")
+            self._opening = asyncio.create_task(
+                asyncio.to_thread(_new_client, self._proxy, self._ca_file, is_plain=is_plain)
+            )
         opening = self._opening
         client = await asyncio.shield(opening)
         if isinstance(client, str):
@@ -413,7 +416,7 @@ class HttpProvider:
                     seconds = (moment.astimezone(UTC) - self._clock.now()).total_seconds()
                 except (ValueError, TypeError, OverflowError):
                     continue
-            if isfinite(seconds):
+            if not isnan(seconds):
                 return max(seconds, 0.0)
         return None
 
@@ -567,13 +570,24 @@ def _is_web_token(key: str) -> bool:
     return key.startswith("eyJ") and key.count(".") == 2
 
 
-def _new_client(proxy: str | None, ca_file: str | None) -> "httpx.AsyncClient | str":
-    """Make a client, or say why there is none; slow (imports, certificates), so it is called in a thread."""
+def _new_client(
+    proxy: str | None, ca_file: str | None, *, is_plain: bool = False
+) -> "httpx.AsyncClient | str":
+    """Make a client, or say why there is none; slow (imports, certificates), so it is called in a thread.
+
+    Args:
+        proxy: The address of a proxy.
+        ca_file: Further certificate authorities.
+        is_plain: Whether it is only for addresses without TLS, as those of this machine are. Then it trusts no authority, which
+            saves reading all of them.
+    """
     # Its command line. Where click is installed, it would bring click, rich and pygments: 9 MB that no server needs.
     sys.modules.setdefault("httpx._main", None)  # pyright: ignore[reportArgumentType] - None makes an import fail
     import httpx
 
-    context = httpx.create_ssl_context(trust_env=False)
+    context = (
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else httpx.create_ssl_context(trust_env=False)
+    )
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=Path(ca_file).expanduser())

@@ -52,6 +52,8 @@ class SseSplitter:
             self._after_carriage_return = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         rest = self._rest
+        if self._started and not rest and _is_one_event(chunk):
+            return [chunk[6:-2]]
         seen = max(len(rest) - 1, 0)
         rest += chunk
         if not self._started:
@@ -86,6 +88,11 @@ class SseSplitter:
         event = bytes(self._rest)
         self._rest.clear()
         return _data_of(event)
+
+
+def _is_one_event(chunk: bytes) -> bool:
+    """Whether these bytes are one whole event with one line of data, as most servers send each token."""
+    return chunk.startswith(b"data: ") and chunk.endswith(b"\n\n") and chunk.count(b"\n") == 2
 
 
 def _data_of(event: bytes) -> list[bytes]:

@@ -13,7 +13,8 @@ from outrider.models.text_tools.source import Incomplete, Mismatch, Source, Stop
 from outrider.models.text_tools.tools import Call, Item, Tools, several
 from outrider.ports.model import ReadAnew, ReasoningDelta, TextDelta, ToolSpec
 
-_LONGEST_MARK = 12
+_RESULT_LINES = ("Observation:", "Observation [")
+_LONGEST_MARK = 13
 _CODE_INDENT = 4
 
 
@@ -60,8 +61,8 @@ class _Line:
 
     @property
     def quotes(self) -> bool:
-        """Whether it is a quotation."""
-        return self._head.startswith(">")
+        """Whether it is a quotation, or repeats a tool's result."""
+        return self._head.startswith((">", *_RESULT_LINES))
 
     @property
     def begins_item(self) -> bool:
@@ -205,6 +206,17 @@ THOUGHT_ENDS = ("</think>", "</think:opensource>")
 _BEGUN_IN_PROMPT = ("<think>", "<think:opensource>")
 _OF_PROSE = tuple(",.;:!?)\"'`")
 """What follows such a tag where the text only speaks of it; or a space, and more in its line."""
+RESULTS = {
+    "<tool_response>": "</tool_response>",
+    "<tool_result>": "</tool_result>",
+    "<result tool=": "</result>",
+    "<function_results>": "</function_results>",
+    "<|tool_response_start|>": "<|tool_response_end|>",
+    "<｜tool▁output▁begin｜>": "<｜tool▁output▁end｜>",
+    "[TOOL_RESULTS]": "[/TOOL_RESULTS]",
+}
+"""Results of tools as they stand in a conversation: how they begin and end. What a model repeats of them holds no calls."""
+_RESULT_STOPS = {end: Stops([end]) for end in RESULTS.values()}
 FENCES = ("```", "~~~")
 _FENCE_STOPS = {fence: Stops([fence]) for fence in FENCES}
 
@@ -225,7 +237,7 @@ class Markup:
     @cached_property
     def stops(self) -> Stops:
         """Where text is interrupted."""
-        return Stops((*self.calls, *self.whole, *THOUGHTS, *THOUGHT_ENDS, *FENCES))
+        return Stops((*self.calls, *self.whole, *THOUGHTS, *THOUGHT_ENDS, *RESULTS, *FENCES))
 
     @cached_property
     def thought_stops(self) -> Mapping[str, Stops]:
@@ -313,7 +325,14 @@ def prose(reading: Reading, markup: Markup) -> Wait[None]:
             yield from code_block(reading, stop, {} if shown else inside)
         elif stop in THOUGHT_ENDS:
             yield from thought_end(reading, stop)
-        elif stop in FENCES or sink.line.quotes or (sink.line.is_indented_code and not sink.fresh):
+        elif stop in RESULTS and source.on_blank_line:
+            yield from repeated_result(reading, RESULTS[stop])
+        elif (
+            stop in FENCES
+            or stop in RESULTS
+            or sink.line.quotes
+            or (sink.line.is_indented_code and not sink.fresh)
+        ):
             sink.text(source.take(len(stop)))
         elif stop in markup.whole and stop not in markup.calls:
             if source.on_blank_line or sink.fresh:
@@ -326,6 +345,12 @@ def prose(reading: Reading, markup: Markup) -> Wait[None]:
             sink.text(source.take(len(stop)))
         else:
             yield from attempt(reading, _outside_code(markup.calls[stop]))
+
+
+def repeated_result(reading: Reading, end: str) -> Wait[None]:
+    """Read a tool's result that the model repeats or makes up, as text; one that never ends goes on to the end."""
+    yield from stream(reading, _RESULT_STOPS[end], reading.sink.text)
+    reading.sink.text(reading.source.literal(end))
 
 
 def _outside_code(handler: Handler) -> Handler:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from outrider.lsp.transport.framing import Outgoing
+from outrider.transport.connection import Outgoing
 
 Object = dict[str, Any]
 

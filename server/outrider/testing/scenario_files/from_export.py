@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from outrider.models.scripted import script_of
 from outrider.replay.tape import Input, LoggedEvent, Tape
-from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, PUT_BACK, RUN_OUTSIDE
+from outrider_protocol import ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ALWAYS_HERE, PUT_BACK, RUN_OUTSIDE, allow_all
 from outrider_protocol.events import Decision, ReviewedHunk
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
@@ -47,8 +47,13 @@ _TITLES = {
     "reject": "Reject",
 }
 
-_MEANWHILE: Final = frozenset({"steer", "settings", "renamed"})
+_MEANWHILE: Final = frozenset({"steering.received", "settings.changed", "workspace.renamed"})
 """What a user can do while a question is on the screen that they answer there."""
+_TASK: Final = frozenset({"turn.queued", "turn.started"})
+_STEPS: Final = frozenset(
+    {*_MEANWHILE, *_TASK, "session.restored", "approval.resolved", "question.answered", "turn.finished"}
+)
+"""What is a step of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ def _first_task(tape: Tape) -> str:
 
 def _left_open(tape: Tape) -> str:
     """What the log does not know of the steps."""
-    undone = any(one.kind == "undo" for one in tape.inputs)
+    undone = any(_is_of_undo(one.event) for one in tape.inputs)
     return (
         " (How far an undo was to go is not in the log: each one is of the default scope.)" if undone else ""
     )
@@ -281,6 +286,8 @@ def _answers(tape: Tape) -> Iterator[str | Answer]:
     on_screen: dict[str, LoggedEvent] = {}
     for event in tape.events:
         data = event.data
+        if event.type == "approval.requested" and data.get("group", data["id"]) != data["id"]:
+            continue  # it is in the question about the first of its group
         if event.type == "approval.requested" or (event.type == "question.asked" and data.get("options")):
             on_screen[data["id"]] = event
             yield _answer(tape, data["id"], event.seq)
@@ -301,6 +308,14 @@ def _title(tape: Tape, resolved: LoggedEvent) -> str:
     """The button that was pressed."""
     data = resolved.data
     asked = next(e for e in tape.events if e.type == "approval.requested" and e.data["id"] == data["id"])
+    if data["decision"] == "allow_once" and (group := asked.data.get("group")) is not None:
+        ids = {
+            e.data["id"]
+            for e in tape.events
+            if e.type == "approval.requested" and e.data.get("group") == group
+        }
+        before = {e.data["id"] for e in tape.events[: resolved.seq - 1] if e.type == "approval.resolved"}
+        return allow_all(len(ids - before))
     left = data["decision"] == "allow_once" and RUN_OUTSIDE in asked.data["options"]
     return RUN_OUTSIDE if left else _TITLES[data["decision"]]
 
@@ -318,7 +333,7 @@ def _answer(tape: Tape, item: str, seq: int) -> str | Answer:
                 first = [
                     step
                     for one in tape.inputs
-                    if one.kind in _MEANWHILE and seq <= one.due < event.seq
+                    if one.event.type in _MEANWHILE and seq <= one.due < event.seq
                     for step in [_step(tape, one)]
                     if step is not None
                 ]
@@ -349,25 +364,29 @@ def _steps(tape: Tape) -> Iterator[Step]:
     asked_again = False
     undoing = False
     for one in tape.inputs:
-        if one.kind in {"begin", "close", "park", "tool", "changed"}:
-            continue
-        if one.kind == "undo":
-            if one.event.type == "undo.requested":
+        kind = one.event.type
+        if _is_of_undo(one.event):
+            if kind == "undo.requested":
                 yield Wait(do="wait")
                 yield _undo(one.event.data)
             undoing = True
+        if kind not in _STEPS:
             continue
         undoing = False
-        if one.kind in _MEANWHILE and _is_answered_on_screen(tape, one.due):
+        if kind in _MEANWHILE and _is_answered_on_screen(tape, one.due):
             continue
-        if asked_again or one.kind not in {"task", "restore"}:
+        if asked_again or kind not in {*_TASK, "session.restored"}:
             yield _place(tape, one)
         step = _step(tape, one)
         if step is not None:
             yield step
-        asked_again = one.kind == "task" or asked_again
+        asked_again = kind in _TASK or asked_again
     if not undoing:
         yield Wait(do="wait")
+
+
+def _is_of_undo(event: LoggedEvent) -> bool:
+    return event.turn_id is None and event.type.startswith(("edit.", "undo."))
 
 
 def _undo(data: dict[str, Any]) -> Undo:
@@ -385,26 +404,26 @@ def _place(tape: Tape, one: Input) -> Step:
 
 def _step(tape: Tape, one: Input) -> Step | None:
     data = one.event.data
-    match one.kind:
-        case "task":
+    match one.event.type:
+        case "turn.queued" | "turn.started":
             return Run(
                 do="run", prompt=data["prompt"], mode=data["mode"], limits=data.get("limits"), wait=False
             )
-        case "steer" if data.get("state", "queued") == "queued":
+        case "steering.received" if data.get("state", "queued") == "queued":
             return Steer(do="steer", text=data["text"])
-        case "approve" if data.get("channel") != "message":
+        case "approval.resolved" if data.get("channel") != "message":
             decision = cast("Decision", data["decision"])
             review = [ReviewedHunk.from_wire(one) for one in data.get("review", ())]
             return Reply(do="answer", decision=decision, note=data.get("note"), review=review or None)
-        case "answer" if data.get("channel") != "message":
+        case "question.answered" if data.get("channel") != "message":
             return Reply(do="answer", answer=data["answer"])
-        case "cancel":
+        case "turn.finished":
             return Cancel(do="cancel", reason=data["reason"])
-        case "renamed" | "aside":
+        case "workspace.renamed":
             return Rename(do="rename", path=data["path"], to=data["to"])
-        case "settings":
+        case "settings.changed":
             return Configure(do="configure", values={"permissionMode": data["permissionMode"]})
-        case "restore":
+        case "session.restored":
             closed = tape.events[one.due - 1].type == "session.closed"
             return Restart(do="restart" if closed else "kill")
         case _:

@@ -1,0 +1,66 @@
+"""The servers that Outrider uses, with their state and errors."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from outrider.agent.services import Services
+from outrider.agent.session.session import Refused
+from outrider.mcp.connection import Connection
+from outrider.tools.mcp import server_tools
+from outrider_protocol.commands import ServerInfo, ServersParams, ServersResult
+
+_STATES: Final[Mapping[str, Any]] = {"off": "available", "ready": "running"}
+
+
+async def servers(services: Services, params: ServersParams) -> ServersResult | Refused:
+    """What there is, after `params` is done. Nothing is started for it but what it names."""
+    await services.brought.servers.look(wait=False, begin=False)
+    if params.name is not None:
+        connection = services.brought.servers.get(params.name)
+        if connection is None:
+            return Refused(
+                "unknown_id", f"there is no MCP server {params.name!r}, or you have not allowed it"
+            )
+        problem = await _done(connection, params)
+        if problem is not None:
+            return Refused("invalid", problem)
+    known = {tool.name: tool for tool in server_tools(services.brought.servers.all, ())}
+    found = [_info(one, list(known)) for one in services.brought.servers.all]
+    found += [
+        ServerInfo(kind="mcp", name=one.name, state="waiting", origin=one.origin, runs=one.shown)
+        for one in services.brought.servers.waiting
+    ]
+    return ServersResult(servers=found, problems=services.brought.servers.problems)
+
+
+async def _done(connection: Connection, params: ServersParams) -> str | None:
+    """Do what is asked of a server; a text says why it cannot be done."""
+    match params.action:
+        case "login" if not connection.config.url:
+            return f"{connection.name} is started here: there is nothing to log in to"
+        case "login":
+            connection.log_in()
+        case "logout":
+            return await connection.forget_login()
+        case "restart":
+            connection.restart()
+        case "list":
+            pass
+    return None
+
+
+def _info(connection: Connection, names: list[str]) -> ServerInfo:
+    config = connection.config
+    own = [name for name in names if name.startswith(f"{config.name}__")]
+    return ServerInfo(
+        kind="mcp",
+        name=config.name,
+        state=_STATES.get(connection.state, connection.state),
+        version=connection.version or None,
+        detail=connection.error or None,
+        origin=config.origin,
+        runs=config.shown,
+        protocol=connection.protocol or None,
+        tools=own if connection.state == "ready" else None,
+        login_url=connection.login_url or None,
+    )

@@ -1,0 +1,1 @@
+"""A fake client of the Agent Client Protocol, with what real ones are known to do."""

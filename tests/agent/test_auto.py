@@ -1,0 +1,272 @@
+"""Permission mode `auto`: what can be undone runs without a question, as the files were copied before; all else asks."""
+
+import pytest
+from scripting import DONE, call, results, step
+
+from outrider.testing.editor.wire_client import RpcError
+from outrider.workspace.watch import copies, snapshot
+from sandboxes import needs_bubblewrap
+
+pytestmark = needs_bubblewrap
+AUTO = {
+    "permissionMode": "auto",
+    "sandbox": "auto",
+    "testing": {"clock": None, "ids": "sequential", "sandboxes": ["bubblewrap"]},
+}
+REWRITE = (
+    "echo new > old.txt && rm gone.txt && mkdir -p deep && echo made > deep/made.txt && mv moved.txt deep/"
+)
+
+
+def run(text, called="run", **more):
+    return call("run_command", command=text, called=called, **more)
+
+
+@pytest.fixture
+def _nothing_in_memory(monkeypatch):
+    """A workspace that is too big for its contents to be kept in memory."""
+    monkeypatch.setattr(snapshot, "MOST_FILES_KEPT", 0)
+
+
+@pytest.mark.usefixtures("_nothing_in_memory")
+async def test_commands_and_edits_run_without_a_question_and_are_undone(begin, workspace):
+    for name in ("old", "gone", "moved"):
+        (workspace / f"{name}.txt").write_text(f"{name}\n")
+    edit = call("write_file", path="written.txt", content="written\n", called="edit")
+    editor = await begin("stock", [step(run(REWRITE)), step(edit), DONE], AUTO)
+    done = await editor.run("Go.")
+    assert done["outcome"] == "completed"
+    assert not editor.questions
+    assert (workspace / "deep" / "made.txt").read_text() == "made\n"
+    assert "undo cannot restore" not in results(editor)["run"][1]
+    (decided,) = [
+        one["data"] for one in editor.events_of("approval.resolved") if one["data"]["callId"] == "run"
+    ]
+    assert (decided["by"], decided["rule"]) == (
+        "mode",
+        "the permission mode allows commands that can be undone",
+    )
+    undone = await editor.command("outrider.undo", {"scope": "turn"})
+    assert undone["conflicts"] == undone["notUndoable"] == []
+    assert {path.name: path.read_text() for path in workspace.iterdir() if path.suffix == ".txt"} == {
+        "old.txt": "old\n",
+        "gone.txt": "gone\n",
+        "moved.txt": "moved\n",
+    }
+    assert not (workspace / "deep").exists()
+
+
+@pytest.mark.usefixtures("_nothing_in_memory")
+async def test_mode_ask_copies_nothing_and_says_what_undo_cannot_restore(begin, workspace):
+    (workspace / "old.txt").write_text("old\n")
+    ask = AUTO | {"permissionMode": "ask"}
+    editor = await begin("stock", [step(run("echo new > old.txt")), DONE], ask, answers=["Allow once"])
+    await editor.run("Go.")
+    assert "undo cannot restore old.txt" in results(editor)["run"][1]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"text": "echo x > a.txt", "sandbox": "network", "reason": "It must."},
+        {"text": "echo x > a.txt", "sandbox": "none", "reason": "It must."},
+        {"text": "sleep 1000", "background": True},
+        {"text": "cat .env"},
+        {"text": "touch ../a.txt", "cwd": ".."},
+    ],
+    ids=lambda how: " ".join(map(str, how.values())),
+)
+async def test_what_reaches_further_asks(begin, workspace, how):
+    (workspace / ".env").write_text("TOKEN=x\n")
+    editor = await begin("stock", [step(run(**how)), DONE], AUTO, answers=["Reject"])
+    await editor.run("Go.")
+    assert len(editor.events_of("approval.requested")) == 1
+    assert results(editor)["run"][0] == "denied"
+
+
+async def test_a_protected_file_and_a_rule_ask(begin, workspace, rules):
+    rules('[[rule]]\ndecision = "ask"\ntool = "run_command"\ncommand = "make:*"\n')
+    edit = call("write_file", path=".envrc", content="x\n", called="edit")
+    editor = await begin(
+        "stock", [step(edit), step(run("make all")), DONE], AUTO, answers=["Reject", "Reject"]
+    )
+    await editor.run("Go.")
+    assert [results(editor)[one][0] for one in ("edit", "run")] == ["denied", "denied"]
+
+
+async def test_too_big_a_workspace_is_said_once_and_commands_ask(begin, workspace, monkeypatch):
+    monkeypatch.setattr(copies, "MOST_BYTES", 3 * 1024 * 1024)
+    for number in range(4):
+        (workspace / f"{number}.txt").write_text("x" * (1024 * 1024 - 1))
+    editor = await begin(
+        "stock",
+        [step(run("echo 1 > a.txt", "first")), step(run("echo 2 > b.txt", "second")), DONE],
+        AUTO,
+        answers=["Allow once", "Allow once"],
+    )
+    await editor.run("Go.")
+    (said,) = editor.events_of("auto.limited")
+    assert said["data"] == {"reason": "the files of the workspace have more than 3 MB"}
+    assert len(editor.events_of("approval.requested")) == 2
+    told = [
+        one.message["params"]["message"]
+        for one in editor.messages
+        if one.message.get("method") == "window/showMessage"
+    ]
+    assert [text for text in told if "auto-edit" in text] == [
+        "Outrider asks about commands as in permission mode auto-edit: the files of the workspace have more than 3 MB."
+    ]
+
+
+async def test_a_file_over_the_limit_is_named_as_lost(begin, workspace):
+    (workspace / "big.txt").write_text("x" * (1024 * 1024 + 1))
+    editor = await begin("stock", [step(run("echo > big.txt")), DONE], AUTO)
+    await editor.run("Go.")
+    assert not editor.questions
+    assert "undo cannot restore big.txt" in results(editor)["run"][1]
+
+
+async def test_without_a_sandbox_commands_ask(begin):
+    editor = await begin(
+        "stock", [step(run("echo 1 > a.txt")), DONE], AUTO | {"sandbox": "off"}, answers=["Reject"]
+    )
+    await editor.run("Go.")
+    assert results(editor)["run"][0] == "denied"
+    assert not editor.events_of("auto.limited")
+
+
+async def test_a_sandbox_that_cannot_protect_the_repository_asks(begin, workspace):
+    (workspace / ".git").mkdir()
+    landlock = AUTO | {"testing": {**AUTO["testing"], "sandboxes": ["landlock"]}}
+    editor = await begin("stock", [step(run("echo 1 > a.txt")), DONE], landlock, answers=["Reject"])
+    await editor.run("Go.")
+    (said,) = editor.events_of("auto.limited")
+    assert said["data"]["reason"].startswith(
+        "the sandbox here (Landlock) cannot keep commands from changing `.git`"
+    )
+    assert results(editor)["run"][0] == "denied"
+
+
+@pytest.mark.parametrize("answer", ["Put back", "Keep"])
+async def test_a_binary_file_that_no_undo_restores_is_asked_about_after_the_command(begin, workspace, answer):
+    (workspace / "logo.png").write_bytes(b"\x89PNG\0old")
+    (workspace / "gone.png").write_bytes(b"\x89PNG\0gone")
+    spoil = run("printf 'x\\0y' > logo.png; rm gone.png; printf '\\0' > new.png")
+    editor = await begin("stock", [step(spoil), DONE], AUTO, answers=[answer])
+    await editor.run("Go.")
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["title"] == "Put back: gone.png, logo.png"
+    assert "- gone.png (deleted)\n- logo.png (changed)\n" in asked["data"]["detail"]
+    put = answer == "Put back"
+    assert (workspace / "logo.png").read_bytes() == (b"\x89PNG\0old" if put else b"x\0y")
+    assert (workspace / "gone.png").exists() == put
+    said = "they were restored, as the user chose" if put else "the user kept them as they are now"
+    assert said in results(editor)["run"][1]
+
+
+async def test_outside_of_the_mode_nobody_is_asked_about_a_binary_file(begin, workspace):
+    (workspace / "logo.png").write_bytes(b"\x89PNG\0old")
+    ask = AUTO | {"permissionMode": "ask"}
+    editor = await begin("stock", [step(run("printf '\\0' > logo.png")), DONE], ask, answers=["Allow once"])
+    await editor.run("Go.")
+    assert len(editor.events_of("approval.requested")) == 1
+    assert "undo cannot restore logo.png" in results(editor)["run"][1]
+
+
+@pytest.fixture
+async def changed(begin, workspace):
+    """Gives an editor in which a turn changed three files without a question, and the document that shows it."""
+    (workspace / "a.txt").write_text("".join(f"{number}\n" for number in range(1, 31)))
+    (workspace / "gone.txt").write_text("gone\n")
+    change = "sed -i -e s/^2$/two/ -e s/^29$/twenty-nine/ a.txt && rm gone.txt && echo made > made.txt"
+    editor = await begin("stock", [step(run(change)), DONE], AUTO)
+    done = await editor.run("Change the numbers.")
+    await editor.wait_for(lambda: editor.shown, "the changes are shown")
+    return editor, f".outrider/changes-{done['turnId']}.diff"
+
+
+async def test_at_its_end_the_changes_are_shown_by_hunk(changed):
+    editor, paper = changed
+    text = editor.text(paper)
+    head = "# What Outrider changed for “Change the numbers.”\n#\n# [x] keeps a change, [ ] undoes it.\n"
+    assert text.startswith(head)
+    assert " 1\n-2\n+two\n 3\n 4\n 5\n" in text
+    assert " 26\n 27\n 28\n-29\n+twenty-nine\n 30\n" in text
+    assert [line.split(" ", 2)[2] for line in text.splitlines() if line.startswith("[x]")] == [
+        "a.txt line 2",
+        "a.txt line 29",
+        "the deletion of gone.txt",
+        "the new file made.txt",
+    ]
+    assert "made.txt" not in str(await titles(editor, paper))
+
+
+async def titles(editor, paper):
+    actions = [one["title"].removeprefix("Outrider: ") for one in await editor.code_actions(paper)]
+    return [one for one in actions if one.startswith(("undo what", "show the"))]
+
+
+async def test_what_is_left_out_is_undone_and_the_rest_stays(changed, workspace):
+    editor, paper = changed
+    assert await titles(editor, paper) == []
+    text = editor.text(paper)
+    lines = [
+        line.replace("[x]", "[ ]") if ("line 2" in line and "29" not in line) or "gone.txt" in line else line
+        for line in text.splitlines(keepends=True)
+    ]
+    editor.type(paper, "".join(lines), replace=text)
+    assert await titles(editor, paper) == ["undo what is left out (2 of 4)"]
+    await editor.take_action("Outrider: undo what is left out")
+    numbers = (workspace / "a.txt").read_text().split()
+    assert (numbers[1], numbers[28]) == ("2", "twenty-nine")
+    assert (workspace / "gone.txt").read_text() == "gone\n"
+    assert (workspace / "made.txt").read_text() == "made\n"
+
+
+async def test_lines_cannot_be_edited_after_the_turn(changed):
+    editor, paper = changed
+    text = editor.text(paper)
+    editor.type(paper, text.replace("+two", "+TWO"), replace=text)
+    (title,) = await titles(editor, paper)
+    assert title.startswith("show the changes anew: ")
+    assert "can be accepted or rejected, but not edited" in title
+    await editor.take_action("Outrider: show the changes anew")
+    assert "+two\n" in editor.disk(paper)
+
+
+async def test_an_unknown_turn_has_no_changes_to_show(changed):
+    editor, _ = changed
+    with pytest.raises(RpcError, match="there is no turn 'turn_x'"):
+        await editor.command("outrider.open", {"what": "changes", "id": "turn_x"})
+    await editor.command("outrider.undo", {"scope": "turn"})
+    with pytest.raises(RpcError, match="nothing of what that turn changed is in place"):
+        await editor.command("outrider.open", {"what": "changes", "id": editor.turn_id})
+
+
+async def test_in_other_modes_nothing_is_shown_at_the_end(begin, workspace):
+    edit = call("write_file", path="written.txt", content="written\n", called="edit")
+    editor = await begin("stock", [step(edit), DONE], AUTO | {"permissionMode": "auto-edit"})
+    await editor.run("Go.")
+    await editor.command("outrider.status", {})
+    assert not editor.shown
+
+
+TAKES_ITS_PLACE = [
+    "rm old.txt && ln -s /etc/hostname old.txt",
+    "rm old.txt && mkfifo old.txt",
+    "rm old.txt && mkdir old.txt && echo inner > old.txt/inner",
+]
+
+
+@pytest.mark.parametrize("is_read", [True, False], ids=["read before", "never read"])
+@pytest.mark.parametrize("command", TAKES_ITS_PLACE, ids=["link", "pipe", "folder"])
+async def test_a_file_whose_place_something_else_took_is_put_back(begin, workspace, command, is_read):
+    (workspace / "old.txt").write_bytes("ol\u00e9\r\n".encode("utf-16"))
+    turns = [step(call("read_file", path="old.txt"))] * is_read + [step(run(command)), DONE]
+    editor = await begin("stock", turns, AUTO, answers=["Put back"])
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["title"] == "Put back: old.txt"
+    assert "they were restored, as the user chose" in results(editor)["run"][1]
+    assert (workspace / "old.txt").read_bytes() == "ol\u00e9\r\n".encode("utf-16")
+    assert not (workspace / "old.txt").is_symlink()

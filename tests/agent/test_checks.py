@@ -1,0 +1,103 @@
+"""The checks of a task: run when the model stops after a change, by the same permissions; a failure goes back to it."""
+
+import json
+
+import pytest
+from scripting import FIX, step
+
+from outrider.cli.main import main
+
+FULL = {"permissionMode": "full"}
+CHECK = "grep -q 'hours \\* 2' tariff.py"
+WRONG = {
+    "name": "edit_file",
+    "input": {"path": "tariff.py", "old": "hours * 3", "new": "hours * 4"},
+    "id": "wrong",
+}
+RIGHT = {
+    "name": "edit_file",
+    "input": {"path": "tariff.py", "old": "hours * 4", "new": "hours * 2"},
+    "id": "right",
+}
+SAID = {"text": "All tests pass."}
+
+
+def told_of(editor):
+    return [(one["data"]["attempt"], one["data"]["failed"]) for one in editor.events_of("verify.finished")]
+
+
+def end_of(editor):
+    (finished,) = editor.events_of("turn.finished")
+    return finished["data"]["reason"], finished["data"]["done"]["line"]
+
+
+async def test_a_failed_check_goes_back_to_the_model_which_repairs_it(begin):
+    back = {"expect": {"messages_contain": ["the checks of this task were run", CHECK, "exit code 1"]}}
+    editor = await begin("stock", [step(WRONG), SAID, {**step(RIGHT), **back}, SAID], FULL)
+    await editor.run("Go.", acceptance=[CHECK])
+    assert told_of(editor) == [(1, [CHECK]), (2, [])]
+    assert end_of(editor) == ("checked", f"checked: check (`{CHECK}`)")
+
+
+async def test_it_goes_back_three_times_at_most(begin):
+    def again(number):
+        return {
+            "name": "write_file",
+            "input": {"path": f"note{number}.txt", "text": "x"},
+            "id": f"w{number}",
+        }
+
+    turns = [one for number in range(5) for one in (step(again(number)), SAID)][:8]
+    editor = await begin("stock", turns, FULL)
+    await editor.run("Go.", acceptance=["false"])
+    assert told_of(editor) == [(number, ["false"]) for number in (1, 2, 3, 4)]
+    told = [one["data"].get("told") is not None for one in editor.events_of("verify.finished")]
+    assert told == [True, True, True, False]
+    assert end_of(editor) == ("check_failed", "check failed: `false` (exit code 1)")
+
+
+async def test_a_model_that_changes_nothing_more_ends_the_turn(begin):
+    editor = await begin("stock", [step(WRONG), SAID, SAID], FULL)
+    await editor.run("Go.", acceptance=[CHECK])
+    assert told_of(editor) == [(1, [CHECK])]
+    assert end_of(editor)[0] == "check_failed"
+
+
+async def test_without_a_change_nothing_is_run(begin):
+    editor = await begin("stock", [SAID], FULL)
+    await editor.run("Go.", acceptance=["false"])
+    assert not editor.events_of("verify.started")
+    assert end_of(editor) == ("no_changes", "")
+
+
+async def test_a_check_is_asked_for_as_any_command(begin):
+    editor = await begin(
+        "stock", [step(FIX), SAID], {"verify": ["rm -f nosuch"]}, answers=["Allow once", "Reject"]
+    )
+    await editor.run("Go.")
+    assert told_of(editor) == [(1, [])]
+    assert end_of(editor) == ("unverified", "unverified: no check was run")
+
+
+async def test_a_check_that_changes_a_text_is_no_evidence(begin):
+    editor = await begin("stock", [step(FIX), SAID], {**FULL, "verify": ["echo '# more' >> tariff.py"]})
+    await editor.run("Go.")
+    assert end_of(editor)[0] == "unverified"
+
+
+async def test_a_check_that_hangs_is_ended_and_has_failed(begin):
+    limits = {"commandSeconds": 0.5}
+    editor = await begin("stock", [step(FIX), SAID, SAID], {**FULL, "limits": limits})
+    await editor.run("Go.", acceptance=["sleep 60"])
+    assert end_of(editor) == ("check_failed", "check failed: `sleep 60` (did not end by itself)")
+
+
+@pytest.mark.parametrize(("check", "code"), [(CHECK, 5), ("true", 0)])
+def test_the_exit_code_of_a_run_says_whether_a_check_failed(check, code, tmp_path, capfd):
+    (tmp_path / "tariff.py").write_text("def price(hours):\n    return hours * 3\n")
+    script = {"turns": [step(WRONG), SAID, SAID][: 3 if code else 2]}
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    arguments = ["run", "Go.", "-C", str(tmp_path), "--model", "scripted:script.json", "--yes-to", "edits"]
+    arguments += ["--check", check, "--state-dir", str(tmp_path / "state")]
+    assert main(arguments) == code
+    assert ("check failed: `grep" in capfd.readouterr().out) is bool(code)

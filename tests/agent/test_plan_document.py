@@ -1,0 +1,111 @@
+"""The plan document: what is written comes back, what the user makes of it counts, and nonsense is named."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outrider.agent.interaction.plan_document import (
+    MOST_CHARACTERS,
+    Plan,
+    PlanProblem,
+    Step,
+    read,
+    steps_in,
+    task,
+    written,
+)
+
+PATH = ".outrider/plans/export.md"
+PLAN = Plan(
+    "Add an export.\nIt writes CSV.",
+    ("Which separator? Semicolon",),
+    (Step("Write `src/export.py`"), Step("Test it", done=True)),
+    ("`src/export.py`: new",),
+    ("pytest -q", "ruff check ."),
+    "# not a heading\n## Steps\n- no step",
+)
+
+
+def test_what_is_written_is_read_again():
+    assert read(written(PLAN, PATH)) == PLAN
+    assert PATH in written(PLAN, PATH)
+
+
+words = st.text(alphabet="abc #->`[]x*.:éß中", max_size=20).map(lambda text: " ".join(text.split()))
+lines = st.lists(words, max_size=4).map(lambda parts: "\n".join(parts).strip())
+
+
+@given(lines, st.lists(words.filter(bool), min_size=1, max_size=4), lines)
+def test_any_words_come_back(goal, steps, notes):
+    plan = Plan(goal, (), tuple(Step(one) for one in steps), (), ("pytest -q",), notes)
+    found = read(written(plan, PATH))
+    assert isinstance(found, Plan)
+    assert found.goal == goal
+    assert found.notes == notes
+    assert found.checks == ("pytest -q",)
+    assert len(found.steps) <= len(steps)
+
+
+def test_the_user_may_write_it_in_other_ways():
+    found = read(
+        "# Plan: x\r\n\r\nSome words.\r\n\r\n## steps:\r\n1. First\r\n   with a second line\r\n2. [x] Second\r\n* Third\r\n"
+        "\r\n### Checks\r\n```sh\r\npytest -q\r\nmake\r\n```\r\n## Risks\r\nIt may rain.\r\n"
+    )
+    assert found == Plan(
+        "",
+        (),
+        (Step("First with a second line"), Step("Second", done=True), Step("Third")),
+        (),
+        ("pytest -q", "make"),
+        "## Risks\nIt may rain.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no heading “## Steps”"),
+        ("asdf jkl\n\0\x1b[31m", "no heading “## Steps”"),
+        ("## Steps\n\n## Checks\n- `pytest`\n", "no step under “## Steps”"),
+        ("## Steps\njust words\n", "no step under “## Steps”"),
+        ("## Steps\n- [ ]\n- \n", "no step under “## Steps”"),
+        ("## Steps\n- a\n## Checks\n- run `pytest` and look\n", "is not clear"),
+        ("## Steps\n" + "- a\n" * 101, "101 steps"),
+        ("x" * (MOST_CHARACTERS + 1), "more than 200,000 characters"),
+    ],
+)
+def test_what_is_no_plan_is_named(text, said):
+    found = read(text)
+    assert isinstance(found, PlanProblem)
+    assert said in found.message
+
+
+@given(st.text(alphabet="#- \n`[]xSteps:Chk1.>~é\x00\x1b", max_size=300))
+def test_any_text_is_read(text):
+    assert isinstance(read(text), Plan | PlanProblem)
+
+
+def test_the_task_says_all_of_it_and_hides_nothing():
+    told = task(PLAN, PATH)
+    for part in (
+        "Add an export.",
+        "It writes CSV.",
+        "Semicolon",
+        "1. Write `src/export.py`",
+        "2. Test it (done)",
+        "- pytest -q",
+    ):
+        assert part in told
+    hidden = read("## Goal\nx\u202ey\n## Steps\n- a\u200b\n")
+    assert isinstance(hidden, Plan)
+    assert "\u202e" not in task(hidden, PATH)
+    assert "\\u200b" in task(hidden, PATH)
+
+
+def test_the_points_of_an_answer_are_steps():
+    answer = "I would do this:\n\n1. Look at `a.py`\n2. Change it\n   - in two places\n\nThen test."
+    assert steps_in(answer) == [
+        "Look at `a.py`",
+        "Change it - in two places",
+    ]
+    assert steps_in("Nothing.") == []

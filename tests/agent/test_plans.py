@@ -1,0 +1,199 @@
+"""A planning turn writes a document; the user changes it and starts it, with its steps in the plan and its checks as checks."""
+
+import pytest
+from scripting import DONE, FIX, KINDS, call, results, step
+
+from outrider.testing.editor.wire_client import RpcError
+
+AUTO = {"permissionMode": "full"}
+CHECK = "grep -q 'hours \\* 2' tariff.py"
+ASK = call("ask_user", question="Which factor?", options=["2", "3"], called="ask")
+WRITE = call(
+    "write_plan",
+    goal="Halve the price",
+    steps=["Change the factor in tariff.py", "Say it in README.md"],
+    files=["tariff.py: price()"],
+    checks=[CHECK],
+    called="write",
+)
+PLANNED = {"text": "The plan is written."}
+PATH = ".outrider/plans/halve-the-price.md"
+
+
+def written(editor):
+    return [one["data"] for one in editor.events_of("plan.written")]
+
+
+async def planned(begin, profile="stock", turns=(), **more):
+    """An editor in which a planning turn asked and wrote its document."""
+    editor = await begin(profile, [step(ASK), step(WRITE), PLANNED, *turns], AUTO, answers=["2"], **more)
+    done = await editor.run("Make it cheaper.", mode="plan")
+    if done["outcome"] == "needs_input":
+        await editor.command("outrider.answer", {"id": done["open"][0]["id"], "answer": "2"})
+        done = await editor.wait_turn()
+    assert done["outcome"] == "completed"
+    return editor
+
+
+@pytest.mark.parametrize("profile", KINDS)
+async def test_a_plan_is_written_edited_started_and_followed(profile, begin, workspace):
+    follow = call(
+        "update_plan", items=[{"text": "Change the factor to 2", "status": "done"}], called="follow"
+    )
+    turns = [step(FIX), step(follow), DONE]
+    editor = await planned(begin, profile, turns)
+    (plan,) = written(editor)
+    assert (plan["path"], plan["brief"]) == (PATH, ["Which factor? 2"])
+    text = (workspace / PATH).read_text()
+    for part in (
+        "## Goal\n\n> Halve the price",
+        "- Which factor? 2",
+        "- [ ] Say it in README.md",
+        f"- `{CHECK}`",
+    ):
+        assert part in text
+    changed = text.replace("Change the factor in tariff.py", "Change the factor to 2").replace(
+        "- [ ] Say it in README.md\n", ""
+    )
+    editor.open(PATH)
+    editor.type(PATH, changed, replace=text)
+    titles = [one["title"] for one in await editor.code_actions(PATH)]
+    assert "Outrider: start this plan (1 step)" in titles
+    await editor.take_action("Outrider: start this plan (1 step)")
+    await editor.wait_for(lambda: len(editor.events_of("turn.finished")) == 2, "the plan is carried out")
+    started = editor.events_of("turn.started")[1]
+    assert started["data"]["mode"] == "agent"
+    assert started["data"]["checks"] == [CHECK]
+    assert "1. Change the factor to 2" in started["data"]["prompt"]
+    assert started["sessionId"] == editor.events_of("turn.started")[0]["sessionId"]
+    first, last = editor.events_of("plan.updated")
+    assert first["data"]["items"] == [{"text": "Change the factor to 2", "status": "pending"}]
+    assert last["data"]["items"][0]["status"] == "done"
+    finished = editor.events_of("turn.finished")[1]["data"]
+    assert finished["done"]["line"] == f"checked: check (`{CHECK}`)"
+
+
+async def test_the_document_is_shown_and_how_it_is_started_is_said(begin):
+    editor = await planned(begin)
+    await editor.wait_for(lambda: editor.shown, "the plan is shown")
+    assert editor.shown[-1]["uri"].endswith(PATH)
+    assert any(f"Outrider wrote the plan {PATH}." in one.text for one in editor.said)
+
+
+async def test_a_failed_check_of_the_plan_goes_back_and_ends_visibly(begin):
+    editor = await planned(
+        begin, turns=[step(call("write_file", path="a.txt", content="x", called="w")), DONE, DONE]
+    )
+    started = await editor.command("outrider.plan", {"uri": (editor.root / PATH).as_uri()})
+    done = await editor.wait_turn(started["turnId"])
+    assert (done["outcome"], done["reason"]) == ("completed", "check_failed")
+    assert done["done"]["openItems"] == ["Change the factor in tariff.py", "Say it in README.md"]
+
+
+async def test_a_plan_that_is_written_again_replaces_its_document_unless_the_user_changed_that(
+    begin, workspace
+):
+    other = call("write_plan", goal="Halve the price", steps=["Only this"], called="other")
+    third = call("write_plan", goal="Halve the price", steps=["Or this"], called="third")
+    editor = await begin("stock", [step(WRITE), step(other), PLANNED, step(third), PLANNED], AUTO)
+    await editor.run("Plan.", mode="plan")
+    assert [one["path"] for one in written(editor)] == [PATH, PATH]
+    assert "Only this" in (workspace / PATH).read_text()
+    (workspace / PATH).write_text("## Steps\n- mine\n")
+    await editor.run("Plan again.", mode="plan", sessionId=editor.session_id)
+    assert (workspace / PATH).read_text() == "## Steps\n- mine\n"
+    assert written(editor)[2]["path"] == ".outrider/plans/halve-the-price-2.md"
+    assert "halve-the-price-2.md" in (workspace / ".outrider/plans/halve-the-price-2.md").read_text()
+
+
+async def test_an_answer_with_a_list_becomes_a_document_where_the_model_wrote_none(begin, workspace):
+    editor = await begin("stock", [{"text": "I would:\n\n1. Look\n2. Leap\n"}], AUTO)
+    await editor.run("Plan the jump.", mode="plan")
+    (plan,) = written(editor)
+    assert (plan["goal"], plan["steps"]) == ("Plan the jump.", ["Look", "Leap"])
+    assert "> I would:" in (workspace / plan["path"]).read_text()
+
+
+async def test_a_model_that_wrote_none_is_told_once(begin):
+    told = {**step(WRITE), "expect": {"last_message_contains": "write the plan with `write_plan`"}}
+    editor = await begin(
+        "stock", [{"text": "First this."}, told, PLANNED], AUTO, script={"purposes": {"reminder": []}}
+    )
+    await editor.run("Plan.", mode="plan")
+    assert len(written(editor)) == 1
+
+
+async def test_an_answer_to_a_question_is_no_plan(begin, workspace):
+    editor = await begin("stock", [{"text": "It costs two for each hour."}], AUTO)
+    await editor.run("What does it cost?", mode="plan")
+    assert not written(editor)
+    assert not (workspace / ".outrider").exists()
+
+
+NONSENSE = {
+    "no heading": ("asdf\n", "it has no heading “## Steps”"),
+    "no step": ("## Steps\n\nwords\n", "there is no step under “## Steps”"),
+    "a check in words": ("## Steps\n- a\n## Checks\n- `pytest` and look\n", "is not clear"),
+    "binary": ("\x00\x01", "it has no heading “## Steps”"),
+}
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+async def test_a_document_that_is_no_plan_any_more_says_what_is_missing(case, begin, workspace):
+    text, said = NONSENSE[case]
+    editor = await planned(begin)
+    (workspace / PATH).write_bytes(text.encode())
+    with pytest.raises(RpcError, match=said) as raised:
+        await editor.command("outrider.plan", {"uri": (workspace / PATH).as_uri()})
+    assert raised.value.data == {"reason": "invalid"}
+    editor.type(PATH, text, replace=editor.text(PATH))
+    actions = [one["title"] for one in await editor.code_actions(PATH)]
+    assert any(title.startswith("Outrider: start this plan: not yet, ") for title in actions)
+    assert len(editor.events_of("turn.started")) == 1
+
+
+async def test_a_document_that_is_gone_or_elsewhere_is_named(begin, workspace):
+    editor = await planned(begin)
+    (workspace / PATH).unlink()
+    for uri, said in (
+        ((workspace / PATH).as_uri(), f"{PATH} does not exist"),
+        ((workspace.parent / "x.md").as_uri(), "x.md is no file of the workspace"),
+        ("untitled:plan", "is no file of the workspace"),
+        ("http://example.com/x.md", "is not a file on this machine"),
+    ):
+        with pytest.raises(RpcError, match=said):
+            await editor.command("outrider.plan", {"uri": uri})
+
+
+async def test_a_link_to_another_file_is_not_followed(begin, workspace):
+    editor = await planned(begin)
+    (workspace.parent / "elsewhere.md").write_text("## Steps\n- steal\n")
+    (workspace / PATH).unlink()
+    (workspace / PATH).symlink_to(workspace.parent / "elsewhere.md")
+    with pytest.raises(RpcError, match=r"is no file of the workspace|cannot be read|is a link"):
+        await editor.command("outrider.plan", {"uri": (workspace / PATH).as_uri()})
+
+
+async def test_checks_of_a_plan_ask_as_all_commands_do(begin, workspace):
+    (workspace / ".outrider" / "plans").mkdir(parents=True)
+    (workspace / PATH).write_text("## Steps\n- a\n## Checks\n- `touch ran`\n")
+    editor = await begin("stock", [step(FIX), DONE], answers=["Allow once", "Reject"])
+    started = await editor.command("outrider.plan", {"uri": (workspace / PATH).as_uri()})
+    await editor.wait_turn(started["turnId"])
+    assert not (workspace / "ran").exists()
+    assert [status for status, _ in results(editor).values()] == ["ok", "denied"]
+
+
+async def test_where_the_document_cannot_be_written_the_model_is_told(begin, workspace):
+    (workspace / ".outrider").write_text("in the way")
+    editor = await begin("stock", [step(WRITE), PLANNED], AUTO)
+    await editor.run("Plan.", mode="plan")
+    assert results(editor)["write"][0] == "error"
+    assert "The plan could not be written: " in results(editor)["write"][1]
+
+
+async def test_only_a_planning_turn_is_offered_the_tool(begin):
+    editor = await begin("stock", [DONE])
+    for mode, offered in (("plan", True), ("agent", False), ("explore", False)):
+        tools = (await editor.command("outrider.tools", {"mode": mode}))["tools"]
+        assert ("write_plan" in [one["name"] for one in tools]) is offered
