@@ -223,7 +223,8 @@ async def test_a_question_left_open_by_a_server_is_asked_again(workspace, env, e
         return titles[end] if restarted and end in titles else Dismiss()
 
     restarted = False
-    random = {"testing": {"ids": None}}
+    # It asks once it has waited long enough for the save.
+    random = {"testing": {"ids": None}, "limits": {"askSeconds": 0.2}}
     async with start_session("stock", workspace, model, random, answers=answer) as editor:
         editor.open("tariff.py")
         waiting = await editor.run("Tidy up")

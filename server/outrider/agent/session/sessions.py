@@ -30,6 +30,7 @@ from outrider.agent.state.turn_state import TurnState, wait_result
 from outrider.models.catalog import ModelProblem
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.store.locks import SessionLock
+from outrider.store.problem import StoreReadError
 from outrider.store.reader import SessionRow
 from outrider.store.search import Match
 from outrider.workspace.edits.review import Proposed
@@ -418,7 +419,12 @@ class Sessions:
 
     async def _put_away(self, session: Session, reason: str) -> None:
         """Close a session; one that rests and that another process went on with is closed there."""
-        if session.holds or await self._take_up(session):
+        try:
+            is_ours = session.holds or await self._take_up(session)
+        except StoreReadError as error:
+            log.warning("the end of %s is not in the log: %s", session.id, error)
+            is_ours = False
+        if is_ours:
             await session.close(reason)
         else:
             await session.abandon()
@@ -460,11 +466,15 @@ class Sessions:
         lock = self._runtime.store.lock(session.id)
         if lock is None:
             return False
-        if await self._runtime.store.last_seq(session.id) != session.record.state.last_seq:
-            lock.release()
-            return False
-        session.hold(lock)
-        return True
+        is_as_it_was = False
+        try:
+            is_as_it_was = await self._runtime.store.last_seq(session.id) == session.record.state.last_seq
+        finally:
+            if not is_as_it_was:
+                lock.release()
+        if is_as_it_was:
+            session.hold(lock)
+        return is_as_it_was
 
     async def create(self) -> Session | Refused:
         """A new session, which its first task writes into the log: one that never gets any leaves nothing there."""
