@@ -91,9 +91,10 @@ async def test_what_a_server_says_of_its_tools_allows_nothing(begin):
     assert len(editor.events_of("approval.requested")) == 1
 
 
-async def test_a_rule_holds_for_the_tool_as_it_was_defined(begin, rules):
+@pytest.mark.parametrize("more", [(), ("--slow-lists",)], ids=["at once", "slowly"])
+async def test_a_rule_holds_for_the_tool_as_it_was_defined(begin, rules, more):
     script = [step(call("odd__plain", "a")), step(call("odd__plain", "b")), step(call("odd__poison")), step(call("odd__plain", "c")), step(call("odd__plain", "d")), DONE]  # fmt: skip
-    editor = await begin("stock", script, {"mcpServers": {"odd": odd()}}, answers=["Always allow…", "Always in this workspace", "Allow once", "Reject", "Reject"])  # fmt: skip
+    editor = await begin("stock", script, {"mcpServers": {"odd": odd(*more)}}, answers=["Always allow…", "Always in this workspace", "Allow once", "Reject", "Reject"])  # fmt: skip
     await editor.run("Try it", seconds=60)
     assert [status for status, _ in results(editor)][:3] == ["ok", "ok", "ok"]
     assert 'tool = "odd__plain"' in rules()

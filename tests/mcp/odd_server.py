@@ -1,6 +1,7 @@
 """An MCP server over pipes that misbehaves in as many ways as it has tools. It needs no library.
 
-Arguments: `--many N` gives N more tools, `--name NAME` renames the tool `plain`.
+Arguments: `--many N` gives N more tools, `--name NAME` renames the tool `plain`, `--slow-lists` takes half a second for its tools
+once they have changed.
 """
 
 import json
@@ -167,6 +168,8 @@ def main():
                 "serverInfo": {"name": "odd", "version": "1.2"},
             }
         elif method == "tools/list":
+            if STATE["poisoned"] and "--slow-lists" in sys.argv:
+                time.sleep(0.5)
             result = {"tools": tools()}
         elif method == "prompts/list":
             result = {

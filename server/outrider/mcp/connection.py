@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig
-from outrider.mcp.results import Answer, Given, Lists, Progress
+from outrider.mcp.results import Answer, Given, Lists, Progress, ToolDefinition
 
 if TYPE_CHECKING:
     from outrider.mcp.login import Login
@@ -54,6 +54,8 @@ class Connection:
         self._session: Session | None = None
         self._task: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
+        self._listing = asyncio.Lock()
+        """Held while the lists are read anew."""
         self._failures = 0
         self._failed_at = 0.0
         self._closed = False
@@ -188,6 +190,38 @@ class Connection:
             asking.cancel()
             gone.cancel()
 
+    async def definition(self, tool: str) -> ToolDefinition | None:
+        """A tool as it is defined now, or None: what the server said it has changed is read first.
+
+        Raises:
+            NotConnectedError: The server cannot be asked, or did not answer.
+        """
+        await self._open()
+        try:
+            async with asyncio.timeout(self.config.seconds):
+                await self._read_changes()
+        except TimeoutError:
+            raise NotConnectedError("it changed its tools and did not list them in time") from None
+        except Exception as problem:  # whatever the SDK raises for a server that has gone or lists nonsense
+            raise NotConnectedError(
+                f"it changed its tools and could not list them: {_reason(problem)}"
+            ) from problem
+        return next((one for one in self.lists.tools if one.name == tool), None)
+
+    async def _read_changes(self) -> None:
+        async with self._listing:
+            session = self._session
+            if session is not None and session.changed.is_set():
+                session.changed.clear()
+                was_read = False
+                try:
+                    self.lists = await session.lists()
+                    was_read = True
+                finally:
+                    if not was_read:
+                        session.changed.set()
+                self._changed()
+
     async def _open(self) -> "Session":
         if self._session is None:
             self.begin(at_once=self.state == "off")
@@ -292,13 +326,10 @@ class Connection:
                 await asyncio.wait(waits[1:], return_when=asyncio.FIRST_COMPLETED)
                 for one in waits[1:]:
                     one.cancel()
-                if session.changed.is_set() and not session.gone.is_set():
-                    session.changed.clear()
-                    self.lists = await session.lists()
-                    self._changed()
-                    await asyncio.sleep(
-                        0.2
-                    )  # a server that changes its lists all the time is read now and then
+                if not session.gone.is_set():
+                    await self._read_changes()
+                    # A server that changes its lists all the time is read now and then.
+                    await asyncio.sleep(0.2)
         finally:
             for one in waits:
                 one.cancel()
