@@ -466,7 +466,6 @@ def _languages(runtime: Runtime, workspace: Workspace, policy: Policy, begun: As
         settings=lambda: runtime.settings().servers,
         search_path=runtime.env.get("PATH", ""),
         is_confined=lambda: runtime.settings().sandbox.mode != "off",
-        tell=runtime.inform,
     )
     begun.push_async_callback(languages.close)
     begun.callback(runtime.store.subscribe(heard))

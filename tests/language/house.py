@@ -60,14 +60,13 @@ class Folder:
 
 
 @asynccontextmanager
-async def house(root, servers, *, search_path=None, tell=None, sources=None, editor=None):
+async def house(root, servers, *, search_path=None, sources=None, editor=None):
     """Language servers for a folder, without a sandbox.
 
     Args:
         root: The folder.
         servers: The setting `languageServers`; only what it names is used.
         search_path: The PATH.
-        tell: Gets what the user is told.
         sources: The texts.
         editor: The editor, which may have servers of its own.
     """
@@ -99,7 +98,6 @@ async def house(root, servers, *, search_path=None, tell=None, sources=None, edi
         settings=lambda: {name: LanguageServerSettings.from_wire(one) for name, one in settings.items()},
         search_path=path,
         is_confined=lambda: True,
-        tell=tell or (lambda _: None),
     )
     try:
         yield languages

@@ -96,7 +96,6 @@ class Languages:
         settings: Callable[[], Mapping[str, LanguageServerSettings]],
         search_path: str,
         is_confined: Callable[[], bool],
-        tell: Callable[[str], None],
     ) -> None:
         """Get ready.
 
@@ -108,11 +107,10 @@ class Languages:
             settings: What is set about them.
             search_path: The `PATH`.
             is_confined: Whether a sandbox holds the servers.
-            tell: Tells the user something.
         """
         self._is_confined = is_confined
         self.sources, self.clock, self.editor = sources, clock, editor
-        self._launch, self._settings, self._search_path, self._tell = launch, settings, search_path, tell
+        self._launch, self._settings, self._search_path = launch, settings, search_path
         self._here: dict[Path, _Here] = {}
         self._servers: dict[tuple[str, Path], Server] = {}
         self._judges: dict[Server, Judge] = {}
@@ -226,11 +224,11 @@ class Languages:
         return here
 
     def _name_missing(self, folder: Path, language: str) -> None:
-        """Say once that a language has no server, and how to get one."""
+        """Note once that a language has no server, and how to get one: a message at every start would be too much."""
         how = self._here[folder].missing.get(language)
         if how and language not in self._missed:
             self._missed.add(language)
-            self._tell(f"no language server for {language} was found; one of these can be installed: {how}.")
+            log.info("no language server for %s was found; one of these can be installed: %s", language, how)
 
     def _why_none(self, uri: str) -> str:
         path = path_of(uri)
