@@ -229,21 +229,24 @@ class Commands:
             raise CommandError(
                 INVALID_PARAMS, f"{name}: {message}", {"path": path, "problem": problem}
             ) from None
+        try:
+            return await self._executed(name, argument, params, forwards=forwards)
+        except StoreReadError as error:
+            raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
+
+    async def _executed(self, name: str, argument: Any, params: Any, *, forwards: bool) -> Any:
         if forwards and name in FOR_GUESTS and (there := await self._where_it_runs(name, params)) is not None:
             given = {key: value for key, value in argument.items() if key != "draft"}
             done = await self._app.sessions.joined.command(there, name, given)
             if done is not None:
                 return done
         doing = asyncio.ensure_future(self._handlers[name](params))
-        try:
-            if name == WAIT or (isinstance(params, JobsParams) and params.action == "wait"):
-                return (await doing).to_wire()
-            # A request that is cancelled in the middle must not leave a turn that never runs, or half an undo.
-            self._doing.add(doing)
-            doing.add_done_callback(self._done)
-            return (await asyncio.shield(doing)).to_wire()
-        except StoreReadError as error:
-            raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
+        if name == WAIT or (isinstance(params, JobsParams) and params.action == "wait"):
+            return (await doing).to_wire()
+        # A request that is cancelled in the middle must not leave a turn that never runs, or half an undo.
+        self._doing.add(doing)
+        doing.add_done_callback(self._done)
+        return (await asyncio.shield(doing)).to_wire()
 
     async def _where_it_runs(self, name: str, params: Any) -> str | None:
         """The session that a command is about, if another process runs it."""
@@ -257,7 +260,11 @@ class Commands:
 
     def _done(self, doing: "asyncio.Future[Any]") -> None:
         self._doing.discard(doing)
-        if not doing.cancelled() and (problem := doing.exception()) and not isinstance(problem, CommandError):
+        if (
+            not doing.cancelled()
+            and (problem := doing.exception())
+            and not isinstance(problem, CommandError | StoreReadError)
+        ):
             log.error("a command failed", exc_info=problem)
 
     async def _to_come(self, _params: Wire) -> Wire:

@@ -328,6 +328,7 @@ async def test_promise_6_no_way_to_an_effect_in_a_read_only_turn(mode, effect, b
                     "wait",
                     "ask_user",
                     "update_plan",
+                    *(["write_plan"] if mode == "plan" else []),  # its own document, and nothing else
                 ]
             },
         },

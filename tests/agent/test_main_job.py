@@ -50,6 +50,9 @@ def allow(_item):
 async def test_a_fault_on_disk_is_found_fixed_and_checked(profile, begin):
     editor = await begin(profile, TURNS, answers=lambda question: "Allow once")
     outcome = await answered(editor, await editor.run("Correct the price."), allow)
+    done = outcome.pop("done")
+    assert (done["state"], done["changed"]) == ("checked", ["tariff.py"])
+    assert [(one["kind"], one["command"], one["exitCode"]) for one in done["checks"]] == [("test", CHECK, 0)]
     assert outcome == {
         "turnId": "turn_1",
         "outcome": "completed",
@@ -77,15 +80,13 @@ async def test_a_fault_on_disk_is_found_fixed_and_checked(profile, begin):
 @pytest.mark.parametrize("profile", HONEST)
 async def test_an_open_file_is_edited_in_its_buffer_as_one_step_of_undo(profile, begin):
     def person(question):
-        if "Save and continue" in question.titles:
+        if "are not saved" in question.message:
             editor.save_all()
-            return "Save and continue"
         return "Allow once"
 
     def answer(item):
-        if item["kind"] == "question":
+        if "are not saved" in (item["detail"] or ""):
             editor.save_all()
-            return {"answer": "Save and continue"}
         return allow(item)
 
     editor = await begin(profile, TURNS, answers=person)

@@ -481,7 +481,7 @@ async def test_the_doctor_looks_and_changes_nothing(begin):
     checks = {check["name"]: check for check in (await editor.command("outrider.doctor"))["checks"]}
     assert {check["status"] for check in checks.values()} == {"ok"}, checks
     assert list(checks) == [
-        "outrider", "workspace", "model", "log", "commands", "sandbox", "search", "editor", "permissions",
+        "outrider", "workspace", "model", "log", "commands", "sandbox", "search", "languages", "editor", "permissions",
     ]  # fmt: skip
     assert editor.events == []
 

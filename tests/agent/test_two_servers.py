@@ -53,19 +53,19 @@ async def test_two_servers_edit_one_file_and_neither_loses_the_others_edit(works
     assert not list(workspace.glob("*.tmp"))
 
 
-async def test_a_session_that_another_server_runs_is_listed_so_after_it_could_not_be_opened(workspace):
+async def test_a_session_that_another_server_runs_is_listed_so_after_it_was_joined(workspace):
     model = scripted(workspace, [step(EDIT), DONE], name="edit")
     async with start_session("stock", workspace, model, connection="stdio") as first:
         running = await first.command("outrider.run", {"prompt": "Edit."})
         await first.event("approval.requested")
         async with start_session("stock", workspace, model, connection="stdio") as second:
-            # It is looked at while the session is being opened, which fails.
+            # It is looked at while the session is being joined.
             resumed, *_ = await asyncio.gather(
                 second.command("outrider.resume", {"sessionId": running["sessionId"]}),
                 *(second.command("outrider.sessions", {}) for _ in range(5)),
                 return_exceptions=True,
             )
-            assert "another process runs session" in str(resumed)
+            assert (resumed["state"], resumed["elsewhere"]) == ("parked", True)
             (listed,) = (await second.command("outrider.sessions", {}))["sessions"]
     assert (listed["state"], listed["elsewhere"]) == ("parked", True)
 

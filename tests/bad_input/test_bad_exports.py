@@ -146,7 +146,7 @@ def change(data, index, **values):
         (lambda d: d["contents"].update({hashed(TEXT): 7}), f"contents.{hashed(TEXT)}: Input should be"),
         (
             lambda d: d["events"][0].update(type="session.closed", data={"reason": "x"}),
-            "events.0.type: “session.closed” is not a first event; expected one of session.started, session.forked",
+            "events.0.type: “session.closed” is not a first event; expected session.started",
         ),
         (
             lambda d: d["events"].append({**d["events"][0], "seq": 5}),

@@ -145,14 +145,14 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         {
             "tool_calls": [
                 call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2"),
-                call("delete_file", path="README.md"),
                 call("run_command", command="/usr/bin/printf '\\033[31mred\\033[0m\\n'; exit 3"),
             ],
             "usage": USAGE,
         },
+        {"tool_calls": [call("delete_file", path="README.md")]},
         {"text": "Done.", "usage": USAGE},
     ]
-    answers = ["two", "Allow once", "Reject", "Allow for this session"]
+    answers = ["two", "Allow once", "Allow for this session", "Reject"]
     model = scripted(workspace, turns)
     async with start_session("stock", workspace, model, answers=answers) as editor:
         await editor.run("Correct the price.\nAsk me.")
@@ -170,7 +170,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         assert words in page.text, words
     assert "\\x1b[31mred" in page.text, "what a terminal would act on is spelled out"
     assert "\x1b" not in page.text
-    assert len(page.of("article")) == 3
+    assert len(page.of("article")) == 4
     assert str(workspace) not in page.text
 
 

@@ -72,6 +72,8 @@ def person(editor):
             return SAVE_AND_CONTINUE
         if ALLOW_ONCE not in question.titles:
             return Dismiss()
+        if "are not saved" in question.message:  # the command starts once they are
+            editor.save_all()
         return REJECT if "Knows" in question.message else ALLOW_ONCE
 
     return answer

@@ -11,12 +11,12 @@ def toys(tmp_path):
     """Begins a house with the scripted server over some files."""
 
     @asynccontextmanager
-    async def begin(files, *, others=None, tell=None, **script):
+    async def begin(files, *, others=None, **script):
         root = tmp_path / "work"
         root.mkdir(exist_ok=True)
         for name, text in files.items():
             (root / name).write_text(text)
-        async with house(root, {"toy": toy(**script), **(others or {})}, tell=tell) as languages:
+        async with house(root, {"toy": toy(**script), **(others or {})}) as languages:
             yield languages
 
     return begin

@@ -152,11 +152,13 @@ def _walk(folder: Path, suffix: str, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
-        if entry.name.endswith(suffix) and (suffix[:1] == "." or entry.name == suffix):
-            try:
-                if entry.is_file() and entry.stat().st_size <= MOST_BYTES:
-                    yield folder / entry.name
-            except OSError:
-                continue
-        elif depth > 0 and not entry.name.startswith(".") and entry.is_dir():
+        is_named = entry.name.endswith(suffix) and (suffix[:1] == "." or entry.name == suffix)
+        try:
+            is_wanted = is_named and entry.is_file() and entry.stat().st_size <= MOST_BYTES
+            is_folder = not is_named and depth > 0 and not entry.name.startswith(".") and entry.is_dir()
+        except OSError:  # a link that leads to itself
+            continue
+        if is_wanted:
+            yield folder / entry.name
+        elif is_folder:
             yield from _walk(folder / entry.name, suffix, depth - 1)
