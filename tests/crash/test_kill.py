@@ -25,7 +25,7 @@ from replayed import keep_sessions
 BOUNDARIES = [
     ("turn.started", 1), ("model.requested", 1), ("model.responded", 2), ("tool.requested", 3), ("tool.started", 1),
     ("tool.finished", 2), ("approval.requested", 1), ("approval.resolved", 2), ("edit.applying", 1), ("edit.applying", 2),
-    ("edit.applied", 1), ("edit.applied", 2), ("approval.requested", 4), ("question.asked", 1), ("question.asked", 2),
+    ("edit.applied", 1), ("edit.applied", 2), ("approval.requested", 4), ("question.asked", 1),
     ("turn.parked", 1), ("turn.finished", 1),
 ]  # fmt: skip
 
