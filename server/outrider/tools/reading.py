@@ -237,7 +237,7 @@ LIST_FILES = Tool(
 )
 FIND_FILES = Tool(
     "find_files",
-    "Find files by their path, at most 500; ignored files are left out. For texts in files use search. Example: "
+    "Find files by their path, at most 500; ignored files and installed packages are left out. For texts in files use search. Example: "
     '{"pattern": "src/**/*_test.py"}',
     "read",
     FindFiles,
@@ -246,8 +246,8 @@ FIND_FILES = Tool(
 SEARCH = Tool(
     "search",
     "Search texts with a regular expression, in unsaved buffers too. Shows up to 200 matching lines as path:line: text, and "
-    "says how many there are. For names of files use find_files. Ignored files are left out; secret files and files over "
-    '10 MiB too, unless `path` names one. Example: {"pattern": "def price\\\\b", "glob": "*.py", "context": 2}',
+    "says how many there are. For names of files use find_files. Ignored files, installed packages, secret files and files "
+    'over 10 MiB are left out, unless `path` names one. Example: {"pattern": "def price\\\\b", "glob": "*.py", "context": 2}',
     "read",
     SearchText,
     plan_search,
