@@ -21,6 +21,7 @@ ARGUMENTS = [
     ("search", {"query": "x", "include": "*.py"}, {"pattern": "x", "glob": "*.py"}),
     ("search", {"pattern": "x", "dir_path": "src", "-i": True, "-n": True}, {"pattern": "(?i)x", "path": "src"}),
     ("search", {"pattern": "x", "-A": 5, "-B": 2, "output_mode": "content"}, {"pattern": "x", "context": 5, "show": "lines"}),
+    ("search", {"pattern": "x", "-A": 30}, {"pattern": "x", "context": 20}),
     ("search", {"query": "x|y", "isRegexp": True, "-C": 1}, {"pattern": "x|y", "context": 1}),
     ("search", {"query": "x", "case_sensitive": True}, {"pattern": "x"}),
     ("edit_file", {"file_path": "a", "old_string": "x", "new_string": "y"}, {"path": "a", "old": "x", "new": "y"}),

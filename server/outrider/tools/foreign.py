@@ -221,6 +221,8 @@ _RISKY: Final = (
 """In a name: about the sandbox, or about running on; to leave such an argument out would do something else."""
 _WORKED_OUT: Final = frozenset({"limit", "ignore_case", "around"})
 """What becomes an argument of ours together with others."""
+MOST_AROUND: Final = 20
+"""Lines above and below a match that `search` takes."""
 MOST_ITEMS: Final = 1000
 """Of a list that are looked through."""
 
@@ -286,7 +288,7 @@ def _work_out(found: dict[str, Any], extra: Mapping[str, Sequence[Any]]) -> None
     if (
         around := [one for one in extra.get("around", ()) if isinstance(one, int)]
     ) and "context" not in found:
-        found["context"] = max(around)
+        found["context"] = min(max(around), MOST_AROUND)
 
 
 def items_of(tool: str, key: str, value: Any) -> Any:
