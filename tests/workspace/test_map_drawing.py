@@ -238,10 +238,8 @@ def test_a_text_that_wants_all_memory_ends_its_reader_alone(files, monkeypatch, 
 @pytest.fixture
 def counted(monkeypatch):
     """The files that were read."""
-    read_files, read = [], readers.Readers.read
-    monkeypatch.setattr(
-        readers.Readers, "read", lambda self, jobs: [read_files.extend(jobs), read(self, jobs)][1]
-    )
+    read_files, read = [], indexing.read_tags
+    monkeypatch.setattr(indexing, "read_tags", lambda jobs: [read_files.extend(jobs), read(jobs)][1])
     return read_files
 
 
