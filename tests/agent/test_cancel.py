@@ -242,3 +242,17 @@ async def test_a_client_that_leaves_while_the_model_speaks_has_the_turn_cancelle
     await editor.stop()
     (finished,) = editor.events_of("turn.finished")
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("cancelled", "shutdown")
+
+
+async def test_the_model_is_told_where_the_user_interrupted_it(begin):
+    editor = await begin("stock", [STALL, DONE], REAL)
+    started = await editor.command("outrider.run", {"prompt": "Go."})
+    await in_the_stream(editor)
+    await editor.command("outrider.cancel", {"turnId": started["turnId"]})
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "cancelled"
+    await editor.run("Go on", sessionId=started["sessionId"])
+    shown = await editor.command("outrider.prompt", {"sessionId": started["sessionId"]})
+    texts = [message["text"] for message in shown["messages"]]
+    (cut,) = [number for number, text in enumerate(texts) if text == "A long"]
+    assert texts[cut + 1].startswith("[The user interrupted you here; what you were saying")
+    assert "Go on" in texts[cut + 2]

@@ -90,7 +90,7 @@ async def test_wait_takes_a_text_a_pattern_or_a_time(begin):
         step(call("wait", seconds=0.1, called="time")),
         step(
             call("wait", job="job_1", text="(?=x)", regex=True, called="bad"),
-            call("wait", text="x", called="lone"),
+            call("wait", text="x", seconds=0.1, called="lone"),
         ),
         step(call("wait", job="job_7", called="none")),
         DONE,
@@ -103,8 +103,26 @@ async def test_wait_takes_a_text_a_pattern_or_a_time(begin):
     assert len(came["text"][1]) < 2500
     assert "[job_1: the text did not come in 0.1 s; still running" in came["never"][1]
     assert came["time"] == ("ok", "[0.1 s have passed]")
-    assert came["bad"][0] == came["lone"][0] == came["none"][0] == "error"
+    assert came["bad"][0] == came["none"][0] == "error"
+    assert came["lone"][1].startswith("[job_1: the text did not come in 0.1 s")
     assert "RE2" in came["bad"][1]
+
+
+async def test_a_text_without_a_job_is_waited_for_in_the_latest(begin):
+    """One that starts in the same answer has no id that the model could know."""
+    turns = [
+        step(call("wait", text="two", called="none")),
+        step(
+            run("echo one; sleep 1000", background=True, called="first"),
+            run("echo two; sleep 1000", background=True, called="second"),
+            call("wait", text="two", seconds=30, called="wait"),
+        ),
+        DONE,
+    ]
+    editor = await begin("stock", turns, REAL)
+    await editor.run("Go.")
+    assert results(editor)["none"] == ("error", "text is what a job prints, and no job is there.")
+    assert results(editor)["wait"][1].startswith("two\n[job_2: the text came; still running")
 
 
 async def test_a_wait_is_cancelled_with_its_turn(begin):
@@ -149,6 +167,46 @@ async def test_a_pipe_fails_with_what_fails_in_it(command, told, begin):
     editor = await begin("stock", [step(run(command)), DONE], REAL)
     await editor.run("Go.")
     assert results(editor)["run"] == told
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("sleep 1000 &", "[exit code 0; what it left running ended with it; "),
+        (
+            "nohup sleep 1000 > log 2>&1 & disown; echo on",
+            "on\n[exit code 0; what it left running ended with it; ",
+        ),
+        ("(sleep 1000 &)", "[exit code 0; what it left running ended with it; "),
+        ("sleep 1000 & kill $!", "[exit code 0]"),
+        ("true & wait", "[exit code 0]"),
+        ("echo 'a & b' 2>&1", "a & b\n[exit code 0]"),
+    ],
+)
+async def test_a_command_that_leaves_something_running_is_told_that_it_ended(command, told, begin):
+    editor = await begin("stock", [step(run(command)), DONE], sandboxed("bubblewrap"))
+    await editor.run("Go.")
+    status, said = results(editor)["run"]
+    assert (status, said[: len(told)]) == ("ok", told)
+    assert ("what is to keep running is started with background" in said) == ("ended" in told)
+
+
+async def test_a_command_is_told_without_the_colours_of_its_words(begin, workspace):
+    (workspace / "signs.txt").write_text("\x1b[31mred\x1b[0m\n")
+    colours = "printf '\\033[1;32m1 passed\\033[0m\\033[K \\033]0;x\\a\n'; touch x"
+    turns = [
+        step(run(colours), run("cat signs.txt", called="signs")),
+        step(run(colours, background=True, called="job")),
+        step(call("read_job", job="job_1", wait=30, called="read")),
+        DONE,
+    ]
+    editor = await begin("stock", turns, REAL)
+    await editor.run("Go.")
+    came = results(editor)
+    assert came["run"][1].startswith("1 passed \\x1b]0;x\\x07\n[exit code 0")
+    assert came["signs"][1].startswith("\\x1b[31mred\\x1b[0m\n"), "of a file every sign counts"
+    assert came["read"][1].startswith("1 passed \\x1b]0;x\\x07\n[job_1: exit code 0")
 
 
 @needs_bubblewrap

@@ -1,7 +1,7 @@
 """What a turn says of how its changes were checked: by what a command is, its exit code, and what was changed since."""
 
 import pytest
-from scripting import DONE, FIX, call, step
+from scripting import DONE, FIX, call, result, step
 
 FULL = {"permissionMode": "full"}
 GOOD = "python3 -m py_compile tariff.py"
@@ -41,6 +41,27 @@ async def test_the_reason_says_what_was_checked(case, begin):
     await editor.run("Go.")
     (finished,) = editor.events_of("turn.finished")
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("completed", reason)
+
+
+@pytest.mark.parametrize(
+    ("command", "unseen"),
+    [
+        (f"{GOOD}; ls", GOOD),
+        (f"{GOOD} | tail -3; echo done", GOOD),
+        (f"{GOOD} || true", GOOD),
+        (f"{BAD}; {GOOD}", ""),
+        (f"{GOOD} && echo done", ""),
+        ("echo pytest; ls", ""),
+        (f"{BAD}; false", ""),
+    ],
+)
+async def test_a_check_that_the_exit_code_does_not_show_is_named(command, unseen, begin):
+    editor = await begin("stock", [step(FIX), step(run(command, "a")), DONE], FULL)
+    await editor.run("Go.")
+    said = result(editor, 1)[1]
+    told = f"this exit code does not show that `{unseen}` passed; run it last, or join what follows with &&"
+    assert (told in said) == bool(unseen)
+    assert ("does not show" in said) == bool(unseen)
 
 
 async def test_the_end_of_a_turn_says_what_was_checked_in_one_line(begin):

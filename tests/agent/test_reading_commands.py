@@ -20,7 +20,7 @@ async def test_in_ask_a_search_through_all_files_is_no_question(world, begin, wo
     content = results(editor)["look"][1]
     assert "hours" in content
     assert "hunter2" not in content
-    assert "hidden from it as secret, or by .outriderignore: .env" in content
+    assert "hidden from it as secret, or by .outriderignore, so that they look empty: .env" in content
 
 
 @in_both_worlds

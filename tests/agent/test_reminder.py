@@ -8,7 +8,7 @@ from provider_server import ProviderServer, Said
 
 TAKES = {"purposes": {"reminder": []}}
 FULL = {"permissionMode": "full"}
-UNCHECKED = "[Before you end: nothing has checked your last change. Do what is left:"
+UNCHECKED = "[Before you end: nothing has checked your last change. Do what is left: run the narrowest check that covers the change, mend what fails. If"
 TESTS = call("run_command", command="python3 -m compileall -q tariff.py", called="tests")
 NOTHING = {"text": "There is nothing to run."}
 
@@ -45,7 +45,10 @@ async def test_what_it_does_then_counts_and_its_new_answer(begin):
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (["done", "pending"], "[Before you end: 1 point of the plan is open."),
+        (
+            ["done", "pending"],
+            "[Before you end: 1 point of the plan is open. Do what is left: bring the plan up to date with `update_plan`. If",
+        ),
         (["in_progress", "pending"], "[Before you end: 2 points of the plan are open."),
     ],
 )

@@ -86,7 +86,7 @@ def test_the_sandbox_is_told_as_it_is():
             {"pyproject.toml": "[tool.pytest.ini_options]", "uv.lock": "", ".venv/pyvenv.cfg": "", "Makefile": "test: a\nX := 1\nlint:\n\truff\n"},
             ("- Languages: Python (pyproject.toml)\n- Package manager: uv (uv.lock)\n"
             "- Virtual environment: .venv; run its programs as .venv/bin/python and so on\n"
-            "- Tests: python -m pytest (set up in pyproject.toml); make test (Makefile)\n- Targets of the Makefile: `lint`"),
+            "- Tests: .venv/bin/python -m pytest (set up in pyproject.toml); make test (Makefile)\n- Targets of the Makefile: `lint`"),
         ),
         ({"Cargo.toml": ""}, "- Languages: Rust (Cargo.toml)\n- Tests: cargo test (Cargo.toml)"),
     ],
@@ -114,12 +114,23 @@ async def test_a_missing_path_is_answered_with_the_nearest_and_never_with_a_secr
     (workspace / "deep").mkdir()
     (workspace / "deep" / "notes.md").write_text("x\n")
     (workspace / "deep" / ".env").write_text("KEY=1\n")
-    turns = [step(call("read_file", file_path="notes.md")), step(call("read_file", path="deep/.enw")), DONE]
-    editor = await begin("stock", turns)
+    calls = [
+        ("read_file", "notes.md"),
+        ("read_file", "deep/.enw"),
+        ("read_file", "/testbed/deep/notes.md"),
+        ("list_files", "/testbed/deep"),
+    ]
+    turns = [*(step(call(name, path=path)) for name, path in calls), DONE]
+    editor = await begin("stock", turns, {"permissionMode": "full"})
     await editor.run("Look")
     told = [data["content"] for data in (event["data"] for event in editor.events_of("tool.finished"))]
     assert told[0] == "notes.md does not exist. Nearest: deep/notes.md"
     assert "deep/.env" not in told[1]
+    # Some write paths as where they were trained.
+    assert told[2:] == [
+        "/testbed/deep/notes.md does not exist. Nearest: deep/notes.md",
+        "/testbed/deep does not exist. Nearest: deep",
+    ]
 
 
 async def test_what_is_unknown_is_ignored_and_named(begin):

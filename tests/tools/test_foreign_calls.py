@@ -20,6 +20,9 @@ ARGUMENTS = [
     ("find_files", {"glob_pattern": "*.py"}, {"pattern": "*.py"}),
     ("search", {"query": "x", "include": "*.py"}, {"pattern": "x", "glob": "*.py"}),
     ("search", {"pattern": "x", "dir_path": "src", "-i": True, "-n": True}, {"pattern": "(?i)x", "path": "src"}),
+    ("search", {"pattern": "x", "-A": 5, "-B": 2, "output_mode": "content"}, {"pattern": "x", "context": 5, "show": "lines"}),
+    ("search", {"pattern": "x", "-A": 30}, {"pattern": "x", "context": 20}),
+    ("search", {"query": "x|y", "isRegexp": True, "-C": 1}, {"pattern": "x|y", "context": 1}),
     ("search", {"query": "x", "case_sensitive": True}, {"pattern": "x"}),
     ("edit_file", {"file_path": "a", "old_string": "x", "new_string": "y"}, {"path": "a", "old": "x", "new": "y"}),
     ("edit_file", {"filePath": "a", "oldString": "x", "newString": "y", "replaceAll": True},
@@ -41,6 +44,8 @@ ARGUMENTS = [
     ("run_command", {"command": ["bash", "-lc", "ls | wc"], "timeout_ms": 5000}, {"command": "ls | wc", "timeout": 5.0}),
     ("run_command", {"command": ["git", "log", "a b"]}, {"command": "git log 'a b'"}),
     ("run_command", {"command": "ls", "cwd": None, "background": None}, {"command": "ls"}),
+    ("run_command", {"command": "ls", "run_in_background": True}, {"command": "ls", "background": True}),
+    ("run_command", {"command": "ls", "is_background": False}, {"command": "ls"}),
     ("read_job", {"bash_id": "job_1"}, {"job": "job_1"}),
     ("kill_job", {"shell_id": "job_1"}, {"job": "job_1"}),
     ("ask_user", {"questions": [{"question": "Which?", "header": "x", "options": [{"label": "A"}, {"label": "B"}]}]},
@@ -65,8 +70,8 @@ NAMES = {
 }  # fmt: skip
 
 WRONG = [
-    ("run_command", {"command": "ls", "run_in_background": True}, "there is no argument run_in_background", "background"),
-    ("run_command", {"command": "ls", "is_background": True}, "there is no argument is_background", "background"),
+    ("run_command", {"command": "ls", "detached": True}, "there is no argument detached", "background"),
+    ("run_command", {"command": "ls", "run_in_background": "soon"}, "background must be true or false", "It takes: command"),
     ("run_command", {"command": "ls", "dangerouslyDisableSandbox": True}, "cannot be left out", "It takes: command; optional"),
     ("run_command", {"command": "ls", "sandbox_permissions": "require_escalated"}, "cannot be left out", "sandbox"),
     ("run_command", {"command": "ls", "with_escalated_permissions": True}, "cannot be left out", "sandbox"),

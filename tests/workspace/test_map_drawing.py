@@ -41,16 +41,8 @@ def files(tmp_path):
 
 @pytest.fixture
 def new_index():
-    """Makes what a child knows; ends the processes of each."""
-    made = []
-
-    def make(cache=None):
-        made.append(Index(cache))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.readers.close()
+    """Makes what a child knows."""
+    return Index
 
 
 def settle(path):
@@ -92,6 +84,20 @@ def test_what_the_task_names_comes_first(files, new_index):
     assert paths(drawn(index, words=["lonely"]))[0] == "lonely.py"
     assert paths(drawn(index, words=["unused_helper"]))[0] == "core/wheel.py"
     assert paths(drawn(index, words=["see", "the", "pages"]))[0] == "pages/engine.js"
+
+
+def test_overloads_and_mocks_are_named_once_and_tests_come_below_sources(files, new_index):
+    """A map of a real project was a third `fetch` of mocks, and had one method five times."""
+    source = "export function load(name: string): void;\nexport function load(count: number): void;\nexport function load(it: any) {}\n"
+    mocks = {
+        f"test/page{n}.ts": "import {load} from '../load';\nfunction fetch() { load(1); }\n" for n in range(5)
+    }
+    index = new_index()
+    index.refresh(files({"load.ts": source} | mocks))
+    text = drawn(index)
+    assert paths(text)[0] == "load.ts"
+    assert (text.count("function load("), text.count("function fetch(")) == (1, 1)
+    assert "  function load(name: string): void 1" in text
 
 
 def test_a_map_is_as_long_as_it_may_be(files, new_index):
@@ -232,10 +238,8 @@ def test_a_text_that_wants_all_memory_ends_its_reader_alone(files, monkeypatch, 
 @pytest.fixture
 def counted(monkeypatch):
     """The files that were read."""
-    read_files, read = [], readers.Readers.read
-    monkeypatch.setattr(
-        readers.Readers, "read", lambda self, jobs: [read_files.extend(jobs), read(self, jobs)][1]
-    )
+    read_files, read = [], indexing.read_tags
+    monkeypatch.setattr(indexing, "read_tags", lambda jobs: [read_files.extend(jobs), read(jobs)][1])
     return read_files
 
 

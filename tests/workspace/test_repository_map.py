@@ -60,6 +60,8 @@ async def test_ignored_and_secret_files_are_none_of_its_business(desk, make_map)
     desk.write("keys.env.py", "def secret(): pass\n")
     desk.write(".outrider/own.py", "def own(): pass\n")
     desk.write("notes.txt", "def text(): pass\n")
+    # Nor by being there, though nobody ignores it.
+    desk.write(".venv/lib/python3/site-packages/p.py", "def installed(): pass\n")
     maps, _ = make_map()
     assert await drawn(maps) == "a.py\n  function seen() 1"
     # Not by being open either.

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from outrider.ports.clock import SystemClock
 from outrider.processes import SpawnProblem, Supervisor, collect
-from outrider.workspace.search import FindResult, Match, Search, SearchProblem, SearchResult, find_ripgrep
+from outrider.workspace.search import (
+    Files,
+    FindResult,
+    Match,
+    Search,
+    SearchProblem,
+    SearchResult,
+    find_ripgrep,
+)
 
 
 @pytest.fixture
@@ -64,6 +72,32 @@ async def test_a_glob_chooses_files_and_never_brings_ignored_ones_back(
     assert [path for path in by_name.paths if path != ".gitignore"] == found
     desk.open("src/a.py", "unsaved needle\n")
     assert await paths(search, "needle", None, glob) == found
+
+
+async def test_packages_that_nobody_ignores_are_looked_into_only_where_they_are_named(
+    desk: Any, search: Search
+) -> None:
+    inner = [
+        ".venv/lib/python3/site-packages/p/a.py",
+        "env/lib/site-packages/q.py",
+        "web/node_modules/r/a.js",
+    ]
+    for name in inner:
+        desk.write(name, "needle of others\n")
+    assert await paths(search, "of others") == []
+    assert await paths(search, "of others", glob="*.py") == []
+    assert await paths(search, "of others", desk.at("web/node_modules")) == inner[2:]
+    assert await paths(search, "of others", desk.at(inner[0])) == inner[:1]
+    assert await paths(search, "of others", glob=".venv/**") == inner[:1]
+    found = [await search.find(pattern, 10) for pattern in ("a.*", "**/node_modules/**")]
+    assert [one.paths for one in found if isinstance(one, FindResult)] == [
+        ("docs/a.md", "src/a.py"),
+        (inner[2],),
+    ]
+    everything, own = await search.files(), await search.files(installed=False)
+    assert isinstance(everything, Files)
+    assert isinstance(own, Files)
+    assert len(everything.paths) == len(own.paths) + len(inner)
 
 
 async def test_a_file_or_a_folder_can_be_named(desk: Any, search: Search, tmp_path: Path) -> None:
@@ -210,6 +244,35 @@ async def test_a_bad_pattern_gets_ripgreps_own_words(search: Search, pattern: st
     found = await search.search(pattern, None, None)
     assert isinstance(found, SearchProblem)
     assert "regex" in found.message
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found", "note"),
+    [
+        ("price(self", [1], "as a regular expression it is no valid one; these lines hold it as plain text"),
+        (
+            "(f *Flags) usage(a[0])",
+            [2],
+            "as a regular expression no line matches; these lines hold it as plain text",
+        ),
+        (
+            "price\\|usage",
+            [1, 2],
+            "as a regular expression no line matches; these lines match with | for \\|",
+        ),
+        ("usage(a.0.)", [], ""),
+        ("price.self", [1], ""),
+    ],
+)
+async def test_a_pattern_that_finds_nothing_may_mean_something_else(
+    desk: Any, search: Search, pattern: str, found: list[int], note: str
+) -> None:
+    desk.write("code.txt", "def price(self)\nfunc (f *Flags) usage(a[0])\n")
+    came = await search.search(pattern, None, None)
+    assert isinstance(came, SearchResult)
+    assert [match.line for match in came.matches] == found
+    assert came.note == note
+    assert ("code.txt" in came.render("files"), note in came.render("lines")) == (bool(found), True)
 
 
 async def test_odd_patterns_and_files_do_no_harm(desk: Any, search: Search) -> None:

@@ -21,6 +21,9 @@ _HIDDEN: Final = re.compile(
 )
 _HIDDEN_OR_JOINING: Final = re.compile(f"[{_HIDING}\r\u200c\u200d]|{_STRAY_SELECTOR}")
 
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;:]*[mK]")
+"""ECMA-48: SGR, and EL, which ends a coloured line."""
+
 
 def visible(text: str) -> str:
     """A text with every character spelled out that would not be seen, as in a string of Python. Lines stay lines."""
@@ -34,6 +37,11 @@ def spelled_out(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _HIDDEN_OR_JOINING.sub(_as_in_python, text)
+
+
+def without_colours(text: str) -> str:
+    """A text without what only colours it on a terminal."""
+    return _COLOURS.sub("", text) if "\x1b[" in text else text
 
 
 def _as_in_python(found: re.Match[str]) -> str:

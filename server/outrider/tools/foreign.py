@@ -65,6 +65,11 @@ def _show(value: Any) -> Mapping[str, Any]:
     return {"show": _SHOWN.get(value, value) if isinstance(value, str) else value}
 
 
+def _around(value: Any) -> Mapping[str, Any]:
+    """Lines around a match; of those wanted above and below the most."""
+    return {"around": value}
+
+
 def _questions(value: Any) -> Mapping[str, Any]:
     """Several questions with their answers; the answers of one only can be chosen from."""
     asked = _listed(value)
@@ -115,8 +120,9 @@ ARGUMENTS: Final[Mapping[str, _Names]] = {
         **_PATH, **_FOLDER, **_WHY,
         **dict.fromkeys(("query", "regex", "Query", "search_term"), "pattern"),
         **dict.fromkeys(("include", "include_pattern", "includePattern", "file_pattern"), "glob"),
-        **dict.fromkeys(("-C", "context_lines"), "context"), "output_mode": _show,
-        "-n": _nothing, "-i": lambda value: {"ignore_case": value},
+        **dict.fromkeys(("-A", "-B", "-C", "context_lines", "contextLines"), _around), "output_mode": _show,
+        **dict.fromkeys(("-n", "isRegexp", "is_regex"), _nothing),
+        "-i": lambda value: {"ignore_case": value},
         "case_sensitive": lambda value: {"ignore_case": value is False},
     },
     "diagnostics": {**_PATH, **_WHY},
@@ -137,6 +143,7 @@ ARGUMENTS: Final[Mapping[str, _Names]] = {
         **_WHY, **dict.fromkeys(("cmd", "script", "CommandLine", "bash_command"), _words), "command": _words,
         **dict.fromkeys(("workdir", "working_directory", "workingDirectory", "dir_path", "directory", "Cwd", "dir"), "cwd"),
         **dict.fromkeys(("timeout_ms", "timeoutMs", "yield_time_ms"), _milliseconds("timeout")),
+        **dict.fromkeys(("run_in_background", "is_background", "isBackground"), "background"),
         "justification": "reason", "login": _nothing,
     },
     "read_job": {**_JOB, **_WHY, **dict.fromkeys(("timeout", "wait_seconds", "seconds"), "wait"), "block": _nothing},
@@ -152,7 +159,7 @@ ARGUMENTS: Final[Mapping[str, _Names]] = {
         **dict.fromkeys(("activeForm", "id", "priority"), _nothing), "state": "status",
     },
 }  # fmt: skip
-"""By tool, or by a list in its arguments, what arguments of other names mean. What means `limit` or `ignore_case` is worked out last."""
+"""By tool, or by a list in its arguments, what arguments of other names mean. What means one of `_WORKED_OUT` is worked out last."""
 
 _STATUS: Final = {
     **dict.fromkeys(("completed", "complete", "finished", "cancelled", "canceled", "skipped"), "done"),
@@ -212,6 +219,10 @@ _RISKY: Final = (
     "sandbox", "background", "permission", "escalat", "privilege", "detach", "network", "danger", "unsafe", "approval", "sudo", "blocking",
 )  # fmt: skip
 """In a name: about the sandbox, or about running on; to leave such an argument out would do something else."""
+_WORKED_OUT: Final = frozenset({"limit", "ignore_case", "around"})
+"""What becomes an argument of ours together with others."""
+MOST_AROUND: Final = 20
+"""Lines above and below a match that `search` takes."""
 MOST_ITEMS: Final = 1000
 """Of a list that are looked through."""
 
@@ -238,7 +249,7 @@ def translated(
     """
     names = ARGUMENTS.get(tool, {})
     found = {key: value for key, value in given.items() if key in own and not callable(names.get(key))}
-    extra: dict[str, Any] = {}
+    extra: dict[str, list[Any]] = {}
     unknown: list[str] = []
     for key, value in given.items():
         if key in found:
@@ -249,10 +260,11 @@ def translated(
         )
         if meant is None and any(word in key.casefold() for word in _RISKY):
             return f"there is no argument {_short(within + key)}, and it cannot be left out"
-        if meant is None or any(one in found or one not in (*own, "limit", "ignore_case") for one in meant):
+        if meant is None or any(one in found or one not in (*own, *_WORKED_OUT) for one in meant):
             unknown.append(_short(within + key))
             continue
-        extra |= {one: what for one, what in meant.items() if one in {"limit", "ignore_case"}}
+        for one in _WORKED_OUT & meant.keys():
+            extra.setdefault(one, []).append(meant[one])
         found |= {one: what for one, what in meant.items() if one in own}
     _work_out(found, extra)
     return found, unknown
@@ -262,14 +274,21 @@ def _short(name: str) -> str:
     return name if len(name) <= 60 else f"{name[:60]}…"
 
 
-def _work_out(found: dict[str, Any], extra: Mapping[str, Any]) -> None:
+def _work_out(found: dict[str, Any], extra: Mapping[str, Sequence[Any]]) -> None:
     """Put in what depends on another argument."""
-    count, pattern = extra.get("limit"), found.get("pattern")
+    (count, ignores_case), pattern = (
+        (extra.get(one, [None])[-1] for one in ("limit", "ignore_case")),
+        found.get("pattern"),
+    )
     if isinstance(count, int) and count > 0 and "end_line" not in found:
         first = found.get("start_line")
         found["end_line"] = (first if isinstance(first, int) else 1) + count - 1
-    if extra.get("ignore_case") is True and isinstance(pattern, str):
+    if ignores_case is True and isinstance(pattern, str):
         found["pattern"] = f"(?i){pattern}"
+    if (
+        around := [one for one in extra.get("around", ()) if isinstance(one, int)]
+    ) and "context" not in found:
+        found["context"] = min(max(around), MOST_AROUND)
 
 
 def items_of(tool: str, key: str, value: Any) -> Any:

@@ -22,14 +22,14 @@ LENGTHS: Final = 4
 
 
 async def missing(located: Located, problem: ReadProblem, context: ReadContext) -> ToolResult:
-    """What is said of a file or folder that cannot be read; where it is not there, with the nearest ones that are.
+    """What is said of a file or folder that cannot be read; where it is not there, with the nearest ones of the workspace.
 
     Args:
         located: What was asked for.
         problem: Why it cannot be read.
         context: The turn.
     """
-    if problem.kind != "not_found" or not located.inside:
+    if problem.kind != "not_found":
         return error(problem.message)
     found = await context.workspace.search.find("**/*", MOST_LOOKED_AT)
     if isinstance(found, SearchProblem):

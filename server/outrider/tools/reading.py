@@ -8,6 +8,7 @@ from outrider.permissions.policy.decide import Access
 from outrider.permissions.secrets.secret_files import is_secret_file
 from outrider.ports.model import Image, ToolCall, content_hash
 from outrider.tools.context import OUTSIDE, Action, ReadContext, ToolResult, error, ok
+from outrider.tools.foreign import MOST_AROUND
 from outrider.tools.nearest import missing
 from outrider.tools.registry import Params, Tool
 from outrider.workspace.documents.overlay import Picture, ReadProblem
@@ -49,7 +50,7 @@ class SearchText(Params):
     pattern: str = Field(min_length=1, description="Regular expression (ripgrep's dialect).")
     path: str | None = Field(default=None, description="File or folder to search. Default: the workspace.")
     glob: str | None = Field(default=None, description="Only files that match this glob, such as *.py.")
-    context: int = Field(default=0, ge=0, le=20, description="Lines above and below each match.")
+    context: int = Field(default=0, ge=0, le=MOST_AROUND, description="Lines above and below each match.")
     show: Show = Field(
         default="lines", description="counts: how many lines match in each file; files: only their paths."
     )
@@ -237,7 +238,7 @@ LIST_FILES = Tool(
 )
 FIND_FILES = Tool(
     "find_files",
-    "Find files by their path, at most 500; ignored files are left out. For texts in files use search. Example: "
+    "Find files by their path, at most 500; ignored files and installed packages are left out. For texts in files use search. Example: "
     '{"pattern": "src/**/*_test.py"}',
     "read",
     FindFiles,
@@ -246,8 +247,8 @@ FIND_FILES = Tool(
 SEARCH = Tool(
     "search",
     "Search texts with a regular expression, in unsaved buffers too. Shows up to 200 matching lines as path:line: text, and "
-    "says how many there are. For names of files use find_files. Ignored files are left out; secret files and files over "
-    '10 MiB too, unless `path` names one. Example: {"pattern": "def price\\\\b", "glob": "*.py", "context": 2}',
+    "says how many there are. For names of files use find_files. Ignored files, installed packages, secret files and files "
+    'over 10 MiB are left out, unless `path` names one. Example: {"pattern": "def price\\\\b", "glob": "*.py", "context": 2}',
     "read",
     SearchText,
     plan_search,

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -157,7 +157,11 @@ _COMMON = (
     "--glob",
     f"!{LEFT_OVER}",
 )
+_INSTALLED = ("node_modules", "site-packages", ".venv")
+"""Folders of packages that were installed, which many a repository does not ignore; looked into only where one is named."""
 _NO_BIG_FILES = ("--max-filesize", str(SIZE_LIMIT))
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
+"""Signs that mean something in a regular expression."""
 _TRUNCATED = "[there are more; narrow the search]"
 _COUNTED = 5000
 """Matching lines of one file that are counted."""
@@ -351,7 +355,9 @@ class Search:
     async def search(
         self, pattern: str, located: Located | None, glob: str | None, limit: int = 200, around: int = 0
     ) -> SearchResult | SearchProblem:
-        """The lines that match a regular expression. Ignored files and `.git` are left out.
+        """The lines that match a regular expression. Ignored files, installed packages and `.git` are left out.
+
+        Where there are none, or it is no regular expression, the lines that match what else it may mean: plain text, or an or as grep writes it.
 
         Args:
             pattern: In ripgrep's dialect.
@@ -360,6 +366,20 @@ class Search:
             limit: The most matches wanted.
             around: Lines that are wanted above and below each.
         """
+        found = await self._search(pattern, located, glob, limit, around)
+        if isinstance(found, SearchResult) and (found.counts or found.truncated or found.note):
+            return found
+        why = "it is no valid one" if isinstance(found, SearchProblem) else "no line matches"
+        for other, told in _otherwise_meant(pattern):
+            meant = await self._search(other, located, glob, limit, around)
+            if isinstance(meant, SearchResult) and meant.counts:
+                note = f"as a regular expression {why}; these lines {told}"
+                return replace(meant, note="; ".join(filter(None, [note, meant.note])))
+        return found
+
+    async def _search(
+        self, pattern: str, located: Located | None, glob: str | None, limit: int, around: int
+    ) -> SearchResult | SearchProblem:
         if located is not None and located.own:
             return SearchProblem(f"{located.display} belongs to Outrider itself and is not searched")
         if (
@@ -374,7 +394,9 @@ class Search:
         is_one_file = located is not None and await asyncio.to_thread(_is_file, located)
         is_shut = _nothing_is if is_one_file else self._is_shut
         options = ["--crlf", f"--regexp={pattern}"]
-        counted = [*options, "--max-count", str(max(limit, _COUNTED) + 1), *_narrowed(glob)]
+        named = f"{glob or ''}/{located.display if located is not None else ''}"
+        most = str(max(limit, _COUNTED) + 1)
+        counted = [*options, "--max-count", most, *_narrowed(glob), *_without_installed(named)]
 
         async def in_buffers() -> tuple[list[_Buffer], SearchResult | SearchProblem]:
             buffers = [one for one in await self._unsaved() if _is_under(one, located) and wanted(one.within)]
@@ -458,7 +480,7 @@ class Search:
         return SearchResult(tuple(_told_apart(inner, buffers)), found.truncated, paths)
 
     async def find(self, pattern: str, limit: int) -> FindResult | SearchProblem:
-        """The files whose path matches a glob; ignored ones and `.git` are left out.
+        """The files whose path matches a glob; ignored ones, installed packages and `.git` are left out.
 
         Args:
             pattern: Matched against the path in the workspace folder; without a slash it is the name that counts.
@@ -472,7 +494,8 @@ class Search:
             if isinstance(wanted, SearchProblem):
                 return wanted
             place = self._place(folder, ".")
-            found = await self._run(["--files", "--null", *_narrowed(inner)], place)
+            options = ["--files", "--null", *_narrowed(inner), *_without_installed(inner)]
+            found = await self._run(options, place)
             if isinstance(found, SearchProblem):
                 return found
             if found.truncated or found.timed_out:
@@ -487,13 +510,18 @@ class Search:
         unsaved = tuple(path for path in shown if path in buffers)
         return FindResult(shown, len(ordered) > limit, unsaved, note)
 
-    async def files(self) -> Files | SearchProblem:
-        """All files that are not ignored, each once."""
+    async def files(self, *, installed: bool = True) -> Files | SearchProblem:
+        """All files that are not ignored, each once.
+
+        Args:
+            installed: Whether those of installed packages are wanted.
+        """
+        options = ["--files", "--null", *(() if installed else _without_installed(""))]
         paths: dict[str, None] = {}
         odd: dict[str, None] = {}
         truncated = False
         for folder in self._folders.folders:
-            found = await self._run(["--files", "--null"], self._place(folder, "."), limit=_LISTED_LIMIT)
+            found = await self._run(options, self._place(folder, "."), limit=_LISTED_LIMIT)
             if isinstance(found, SearchProblem):
                 return found
             truncated = truncated or found.truncated or found.timed_out
@@ -656,6 +684,23 @@ def _narrowed(glob: str | None) -> list[str]:
     if not name or "**" in name or not re.search(r"[*?.]", name) or (glob or "").startswith("!"):
         return []
     return ["--type-add", f"wanted:{name}", "--type", "wanted"]
+
+
+def _otherwise_meant(pattern: str) -> Iterator[tuple[str, str]]:
+    """What else a pattern may mean that finds nothing, and what is told of the lines that match that."""
+    if "\n" in pattern:
+        return
+    if _SPECIAL.search(pattern):
+        yield _SPECIAL.sub(r"\\\g<0>", pattern), "hold it as plain text"
+    if "\\|" in pattern:
+        yield pattern.replace("\\|", "|"), "match with | for \\|"
+
+
+def _without_installed(named: str) -> list[str]:
+    """Options that spare ripgrep installed packages, unless the path or the glob that is asked for names them."""
+    if not set(_INSTALLED).isdisjoint(re.split(r"[/\\]", named)):
+        return []
+    return [word for name in _INSTALLED for word in ("--glob", f"!{name}")]
 
 
 def _matcher(glob: str) -> Callable[[str], bool] | SearchProblem:

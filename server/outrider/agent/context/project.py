@@ -25,9 +25,10 @@ _MANAGERS: Final = {
     "uv.lock": "uv", "poetry.lock": "Poetry", "pdm.lock": "PDM", "Pipfile.lock": "Pipenv", "pnpm-lock.yaml": "pnpm", "yarn.lock": "Yarn",
     "package-lock.json": "npm", "bun.lock": "Bun",
 }  # fmt: skip
+_PYTEST: Final = "python -m pytest"
 _TESTS: Final = {
     "Cargo.toml": "cargo test", "go.mod": "go test ./...", "tox.ini": "tox", "noxfile.py": "nox", "mix.exs": "mix test",
-    "pytest.ini": "python -m pytest", "pom.xml": "mvn test", "Package.swift": "swift test",
+    "pytest.ini": _PYTEST, "pom.xml": "mvn test", "Package.swift": "swift test",
 }  # fmt: skip
 _VENVS: Final = (".venv", "venv")
 _TOOLS: Final = {
@@ -76,10 +77,12 @@ def _manager(texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _venv(texts: Mapping[str, str]) -> Iterator[str]:
-    for name in _VENVS:
-        if f"{name}/pyvenv.cfg" in texts:
-            yield f"Virtual environment: {name}; run its programs as {name}/bin/python and so on"
-            return
+    if name := _venv_of(texts):
+        yield f"Virtual environment: {name}; run its programs as {name}/bin/python and so on"
+
+
+def _venv_of(texts: Mapping[str, str]) -> str:
+    return next((name for name in _VENVS if f"{name}/pyvenv.cfg" in texts), "")
 
 
 def _tests(texts: Mapping[str, str]) -> Iterator[str]:
@@ -87,9 +90,13 @@ def _tests(texts: Mapping[str, str]) -> Iterator[str]:
     script = _scripts(texts).get("test")
     if isinstance(script, str):
         found.append(f"the script test of package.json is {_quoted(script)}")
+    # Another Python would not have the packages that the tests import.
+    place = f"{venv}/bin/" if (venv := _venv_of(texts)) else ""
     if _at(_toml_or_json(texts, "pyproject.toml"), "tool", "pytest"):
-        found.append("python -m pytest (set up in pyproject.toml)")
-    found += [f"{command} ({name})" for name, command in _TESTS.items() if name in texts]
+        found.append(f"{place}{_PYTEST} (set up in pyproject.toml)")
+    for name, command in _TESTS.items():
+        if name in texts:
+            found.append(f"{place if command == _PYTEST else ''}{command} ({name})")
     if "test" in _targets(texts):
         found.append("make test (Makefile)")
     if found:

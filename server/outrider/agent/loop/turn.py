@@ -159,10 +159,9 @@ CHECKS_FAILED: Final = (
     "Repair what makes them fail, or say what keeps you from it."
 )
 
-REMINDER_TEXT: Final = (
-    "[Before you end: {left}. Do what is left: run the narrowest check that covers the change, mend what fails, bring the plan up to "
-    "date with `update_plan`. If nothing can be checked or done, say why in one sentence; your answer above stands.]"
-)
+REMINDER_TEXT: Final = "[Before you end: {left}. Do what is left: {how}. If nothing can be checked or done, say why in one sentence; your answer above stands.]"
+_CHECK: Final = "run the narrowest check that covers the change, mend what fails"
+_PLAN: Final = "bring the plan up to date with `update_plan`"
 
 PLAN_REMINDER: Final = (
     "[Before you end: write the plan with `write_plan`, so that the user can change and start it. If there is nothing to plan, say so in one "
@@ -546,7 +545,7 @@ class Turn:
         return None
 
     def _left_undone(self) -> str:
-        """What the model is told, once in a turn, that it left undone; empty where there is nothing."""
+        """What the model is told, once in a turn, of what it left undone; empty where there is nothing."""
         turn = self._state
         if turn.reminded or self._read_only or self._budget.spent(turn.steps, turn.account):
             return ""
@@ -558,7 +557,10 @@ class Turn:
         count = sum(item.status != "done" for item in self._record.state.plan)
         points = f"{count} point{'s' * (count > 1)} of the plan {'are' if count > 1 else 'is'} open"
         left = ["nothing has checked your last change"] * unchecked + [errors] * bool(errors)
-        return " and ".join([*left, *[points] * (count > 0)])
+        if not left and not count:
+            return ""
+        how = [_CHECK] * bool(left) + [_PLAN] * (count > 0)
+        return REMINDER_TEXT.format(left=" and ".join([*left, *[points] * (count > 0)]), how=", ".join(how))
 
     async def _goes_back(self) -> str:
         """Why the model is asked once more that would end the turn: a check of the task failed, or it is told what it left undone."""
@@ -571,7 +573,7 @@ class Turn:
             self._nudge = PLAN_REMINDER
             return REMINDER
         if wanted and (left := self._left_undone()):
-            self._nudge = REMINDER_TEXT.format(left=left)
+            self._nudge = left
             return REMINDER
         return ""
 

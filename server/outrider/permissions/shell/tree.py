@@ -41,6 +41,17 @@ def below(node: "Node", kind: str) -> Iterator["Node"]:
         yield from below(child, kind)
 
 
+def leaves_running(root: "Node") -> bool:
+    """Whether it puts something into the background and neither waits for it nor ends it."""
+    started = [command.child_by_field_name("name") for command in below(root, "command")]
+    names = {name.text for name in started if name is not None}
+    return names.isdisjoint({b"wait", b"kill", b"fg"}) and _has_background(root)
+
+
+def _has_background(node: "Node") -> bool:
+    return node.type == "&" or (node.type not in _HOLES and any(map(_has_background, node.children)))
+
+
 def chain_of(root: "Node") -> list[int]:
     """Where simple commands begin of which each runs only if those before it did not fail, in this very shell."""
     statements = [child for child in root.named_children if child.type != "comment"]

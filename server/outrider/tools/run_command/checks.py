@@ -106,6 +106,19 @@ def evidence_of(text: str, declared: Mapping[str, str]) -> tuple[CheckKind, str]
     ) or text.strip()
 
 
+def unseen_check(text: str, declared: Mapping[str, str]) -> str:
+    """A check in a command line whose exit code does not tell how it went, as it is written; empty for none. Blocks for a moment.
+
+    Args:
+        text: The command line.
+        declared: The texts of the files of `DECLARING` in its folder, by name.
+    """
+    if evidence_of(text, declared)[0] != "other":
+        return ""
+    programs = read_command(text).programs
+    return next((one.source for one in programs if _kind_of(one, declared, 0) != "other"), "")
+
+
 def covers(wide: str, narrow: str) -> bool:
     """Whether a check does all that another one does: the same program, on the same files or more of them. Pure."""
     all_of, some_of = _program_and_operands(wide), _program_and_operands(narrow)

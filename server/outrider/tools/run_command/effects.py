@@ -388,11 +388,19 @@ def _said(notes: _Notes) -> list[str]:
             f"it changed files on disk whose open buffers still show other text: {_listed(notes.unshown)}"
         )
     if notes.others:
-        count = f"{len(notes.others)} other files" if len(notes.others) > 1 else "another file"
-        said.append(f"it changed {count}: {_listed(notes.others)}")
+        folders = sum(
+            one.endswith(("(folder created)", "(folder deleted)", "(folder mode)")) for one in notes.others
+        )
+        files = len(notes.others) - folders
+        counts = [_counted(files, "another file", "other files"), _counted(folders, "a folder", "folders")]
+        said.append(f"it changed {' and '.join(filter(None, counts))}: {_listed(notes.others)}")
     if notes.lost:
         said.append(f"undo cannot restore {_listed(notes.lost)}")
     return said
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return "" if not count else one if count == 1 else f"{count} {several}"
 
 
 def _shown(command: str) -> str:

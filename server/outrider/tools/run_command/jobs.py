@@ -7,6 +7,7 @@ from pydantic import Field
 from outrider.permissions.policy.decide import Access
 from outrider.ports.model import ToolCall
 from outrider.ports.patterns import PatternError, built
+from outrider.ports.text import without_colours
 from outrider.processes import Job
 from outrider.processes.sandbox import TOO_MANY
 from outrider.tools.context import Action, JobContext, ToolResult, error, ok
@@ -25,7 +26,9 @@ class Wait(Params):
     """Arguments of `wait`."""
 
     seconds: float = Field(default=60, gt=0, le=600, description="The longest to wait; 60 if left out.")
-    job: str | None = Field(default=None, description="Left out: only the time is waited.")
+    job: str | None = Field(
+        default=None, description="Left out: the latest one for text, else only the time is waited."
+    )
     text: str | None = Field(
         default=None, min_length=1, max_length=1000, description="Or until it prints this."
     )
@@ -53,18 +56,22 @@ async def plan_read_job(params: ReadJob, _call: ToolCall, context: JobContext) -
         finally:
             job.is_watched = False
         touched = await planted.since_job(context.workspace, job.id)
-        return ok(f"{job.unread().rstrip()}\n[{job.id}: {how_it_ended(job)}{touched}]".lstrip("\n"))
+        return ok(
+            f"{without_colours(job.unread()).rstrip()}\n[{job.id}: {how_it_ended(job)}{touched}]".lstrip("\n")
+        )
 
     return Action(access=Access("read"), perform=perform)
 
 
 async def plan_wait(params: Wait, _call: ToolCall, context: JobContext) -> Action | ToolResult:
     """Wait for a job, for what it prints, or for a time."""
-    if params.job is None:
+    if params.job is None and params.text is None:
         return _plan_time(params, context)
-    job = context.jobs.get(params.job)
+    job = _latest(context) if params.job is None else context.jobs.get(params.job)
     if job is None:
-        return error(_unknown(params.job, context))
+        return error(
+            _unknown(params.job, context) if params.job else "text is what a job prints, and no job is there."
+        )
     is_wanted = _wanted(params)
     if isinstance(is_wanted, PatternError):
         return error(f"text is no regular expression that RE2 takes: {is_wanted}")
@@ -85,15 +92,21 @@ async def plan_wait(params: Wait, _call: ToolCall, context: JobContext) -> Actio
         finally:
             job.is_watched = False
         touched = await planted.since_job(context.workspace, job.id)
-        return ok(f"{job.unread().rstrip()}\n[{job.id}: {found}{how_it_ended(job)}{touched}]".lstrip("\n"))
+        return ok(
+            f"{without_colours(job.unread()).rstrip()}\n[{job.id}: {found}{how_it_ended(job)}{touched}]".lstrip(
+                "\n"
+            )
+        )
 
     return Action(access=Access("read"), perform=perform)
 
 
-def _plan_time(params: Wait, context: JobContext) -> Action | ToolResult:
-    if params.text is not None:
-        return error("text goes with job: it is what that job prints.")
+def _latest(context: JobContext) -> Job | None:
+    """The job that was started last; one that is started in the same answer has no id yet that the model could know."""
+    return context.jobs.all[-1] if context.jobs.all else None
 
+
+def _plan_time(params: Wait, context: JobContext) -> Action:
     seconds = _longest(params, context)
 
     async def perform() -> ToolResult:
@@ -134,7 +147,7 @@ async def plan_kill_job(params: KillJob, _call: ToolCall, context: JobContext) -
         said = how_it_ended(job) if was_running else f"it had already ended: {how_it_ended(job)}"
         touched = await planted.since_job(context.workspace, job.id)
         context.workspace.obeyed.at_start.pop(job.id, None)
-        return ok(f"{job.unread().rstrip()}\n[{job.id}: {said}{touched}]".lstrip("\n"))
+        return ok(f"{without_colours(job.unread()).rstrip()}\n[{job.id}: {said}{touched}]".lstrip("\n"))
 
     return Action(
         access=Access("execute", ends_own=True),

@@ -20,7 +20,9 @@ from outrider.permissions.policy.decide import Access, NoSandbox
 from outrider.permissions.policy.protected_files import IGNORE_FILE
 from outrider.permissions.secrets.secret_files import MOST_BYTES
 from outrider.permissions.shell.reading import LONGEST
+from outrider.permissions.shell.tree import leaves_running, tree_of
 from outrider.ports.model import ToolCall
+from outrider.ports.text import without_colours
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
 from outrider.processes.sandbox import TOO_MANY, Confined, sign_of_sandbox, sign_of_writing
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
@@ -44,6 +46,7 @@ from outrider_protocol.events import CheckFailure, CheckKind, JobFinished, JobSt
 
 MOST_NAMED = 3
 """Hidden files that a result names."""
+KEEPS_RUNNING: Final = "what is to keep running is started with background"
 _MOST_DECLARED: Final = 1_000_000
 """Bytes of a file that declares scripts or targets."""
 _SAYS_FIRST: Final = 2000
@@ -244,6 +247,11 @@ class _Run:
         shown = "" if is_whole_in_one_line(text) else f"The command:\n{folded(text)}\n"
         return f"{shown}{explained(self._command, self._context.rules.parts_of(self._command))}"
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is known to change nothing."""
+        return self._command.only_reads
+
     async def start(self) -> ToolResult:
         """Start it as a job."""
         context, limits = self._context, self._context.limits
@@ -313,7 +321,8 @@ class _Run:
         if (broken := await self._sandbox_broke(came)) is not None:
             return error(broken)
         failures = await asyncio.to_thread(self._failures, came, evidence[0])
-        return _told(came, self, unsaved, changed, evidence, failures)
+        notes = [*await asyncio.to_thread(self._unseen, came), *changed]
+        return _told(came, self, unsaved, notes, evidence, failures)
 
     async def _sandbox_broke(self, came: CommandResult | SpawnProblem) -> str | None:
         """What to say where the command failed because its sandbox does not work any more; None where it does."""
@@ -345,17 +354,43 @@ class _Run:
         if not names:
             return []
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return [f"hidden from it as secret, or by {IGNORE_FILE}: {', '.join(names[:MOST_NAMED])}{more}"]
+        listed = f"{', '.join(names[:MOST_NAMED])}{more}"
+        return [f"hidden from it as secret, or by {IGNORE_FILE}, so that they look empty: {listed}"]
+
+    def _unseen(self, came: CommandResult | SpawnProblem) -> list[str]:
+        """Notes on what its exit code does not tell: that what it left running is gone, and how a check in it went."""
+        if isinstance(came, SpawnProblem) or came.status != "exited":
+            return []
+        text, notes = self._params.command, list[str]()
+        if came.left_behind:
+            several = came.left_behind > 1
+            notes.append(
+                f"{came.left_behind} process{'es' if several else ''} it left behind {'were' if several else 'was'} ended; {KEEPS_RUNNING}"
+            )
+        elif self._confined.confinement is not None and leaves_running(tree_of(text.encode())):
+            notes.append(f"what it left running ended with it; {KEEPS_RUNNING}")
+        if (
+            came.exit is not None
+            and came.exit.code == 0
+            and (hidden := checks.unseen_check(text, self._declared()))
+        ):
+            notes.append(
+                f"this exit code does not show that `{in_one_line(hidden)}` passed; run it last, or join what follows with &&"
+            )
+        return notes
 
     def _evidence(self) -> tuple[CheckKind, str]:
         """What it checked, as the files beside it declare it before it runs."""
+        return checks.evidence_of(self._params.command, self._declared())
+
+    def _declared(self) -> dict[str, str]:
         declared: dict[str, str] = {}
         for name in checks.DECLARING:
             path = self.cwd / name
             with suppress(OSError):
                 if path.is_file() and path.stat().st_size <= _MOST_DECLARED:
                     declared[name] = path.read_text("utf-8", "replace")
-        return checks.evidence_of(self._params.command, declared)
+        return declared
 
     def _failures(self, came: CommandResult | SpawnProblem, kind: CheckKind) -> list[CheckFailure]:
         """What a check that failed says is wrong in files of the workspace. Blocks."""
@@ -625,14 +660,14 @@ def _told(
         notes.append(f"ended by signal {result.exit.signal}")
     elif result.exit is not None:
         notes.append(f"exit code {result.exit.code}")
-    if result.left_behind:
-        notes.append(f"{result.left_behind} processes it left behind were ended")
     if unsaved:
         notes.append(
             f"it read files on disk, without the unsaved changes of these buffers: {', '.join(unsaved)}"
         )
     notes += changed
-    content = f"{result.output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
+    # What prints a file shows its signs; what runs colours words, which says nothing and costs more than they do.
+    output = result.output if run.only_reads else without_colours(result.output)
+    content = f"{output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
     code = result.exit.code if result.status == "exited" and result.exit is not None else None
     kind, checked = evidence
     ran = Ran(kind=kind, command=checked, exit_code=code, failures=list(failures) or None)

@@ -184,7 +184,7 @@ class RepositoryMap:
         """Tell the child which files there are; it reads those that it does not know."""
         rooms = self._rooms()
         await self._before_listing()
-        found = await rooms.search.files()
+        found = await rooms.search.files(installed=False)
         if isinstance(found, SearchProblem):
             _log.info("The repository map has no files: %s", found.message)
             return
