@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from outrider.agent.context.workspace_news import BYTES_PER_TOKEN, words_of
 from outrider.agent.interaction import plan_document
 from outrider.agent.interaction.inbox import FROM_ANYBODY
+from outrider.agent.session.joined import ONLY_WATCHED
 from outrider.agent.interaction.plan_document import PlanProblem
 from outrider.agent.service import doctor, whole_sessions
 from outrider.agent.service.commands import commands
@@ -236,6 +237,8 @@ class Commands:
 
     async def _executed(self, name: str, argument: Any, params: Any, *, forwards: bool) -> Any:
         if forwards and name in FOR_GUESTS and (there := await self._where_it_runs(name, params)) is not None:
+            if name not in {STATUS, WAIT} and not self._app.services.runtime.editor.traits.takes_approvals:
+                raise CommandError(REQUEST_FAILED, ONLY_WATCHED, {"reason": "no_token"})
             given = {key: value for key, value in argument.items() if key != "draft"}
             done = await self._app.sessions.joined.command(there, name, given)
             if done is not None:

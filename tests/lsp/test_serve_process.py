@@ -442,6 +442,50 @@ async def test_without_a_token_tcp_takes_no_answer_to_an_approval(start, tmp_pat
         await client.writer.wait_closed()
 
 
+async def test_without_a_token_tcp_only_watches_what_another_server_runs(start, tmp_path):
+    """The way into a session of another process takes no yes that the connection itself would not take."""
+    workspace, home = tmp_path / "work", tmp_path / "home"
+    for folder in (workspace, home):
+        folder.mkdir()
+    calls = [{"name": "run_command", "input": {"command": "touch owned"}, "id": "a"}]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [{"text": "", "tool_calls": calls}, {"text": "done"}]}))
+    argv = ["-m", "outrider", "serve", "--state-dir", str(tmp_path / "state"), "--model", f"scripted:{script}"]
+    command = ("env", f"HOME={home}", f"XDG_CONFIG_HOME={home}", sys.executable, *argv)
+    params = {
+        "processId": None,
+        "capabilities": {},
+        "workspaceFolders": [{"uri": workspace.as_uri(), "name": "work"}],
+        "initializationOptions": {"events": True, "trusted": True, "sandbox": "off"},
+    }
+    owner = await start(command=command, cwd=workspace)
+    await owner.call("initialize", params)
+    owner.send("initialized", {})
+    ran = (await owner.execute("outrider.run", {"prompt": "Go."}))["result"]
+    asked = await owner.until(
+        lambda message: (message.get("params") or {}).get("type") == "approval.requested"
+    )
+    process = await start(command=(*command, "--tcp", ":0"), cwd=workspace)
+    client = Tcp(process, *(await connected(process)))
+    await client.call("initialize", params)
+    client.send("initialized", {})
+    watched = await client.execute("outrider.resume", {"sessionId": ran["sessionId"]})
+    assert watched["result"]["elsewhere"]
+    for name, given in (
+        ("outrider.answer", {"id": asked["params"]["data"]["id"], "decision": "allow_once"}),
+        ("outrider.steer", {"sessionId": ran["sessionId"], "text": "More."}),
+        ("outrider.cancel", {"turnId": ran["turnId"]}),
+    ):
+        answer = await client.execute(name, given)
+        assert answer["error"]["data"]["reason"] == "no_token", answer
+    seen = await client.execute("outrider.status", {"sessionId": ran["sessionId"]})
+    assert seen["result"]["sessions"][0]["turnId"] == ran["turnId"]
+    assert not (workspace / "owned").exists()
+    client.writer.close()
+    with contextlib.suppress(ConnectionError):
+        await client.writer.wait_closed()
+
+
 async def test_tcp_ends_with_the_connection(start):
     process = await start("--tcp", "127.0.0.1:0")
     reader, writer = await connected(process)

@@ -30,6 +30,10 @@ log = logging.getLogger(__name__)
 PAGE: Final = 2000
 """Events read from the log at once."""
 _NOT_ANYWHERE: Final = "another process runs session {!r} and cannot be reached"
+ONLY_WATCHED: Final = (
+    "anybody on this machine may be at this connection, so a session of another process can only be watched here; "
+    "start the server with --tcp-token-file"
+)
 
 Told = Callable[[LoggedEvent | StreamFrame], None]
 
@@ -191,10 +195,10 @@ class Joined:
         """Ask about what is new, and take down what was answered."""
         for item_id in [one for one in watch.asking if one not in watch.state.open]:
             watch.asking.pop(item_id).cancel()
-        traits = self._runtime.editor.traits
+        if not self._runtime.editor.traits.takes_approvals:
+            return  # anybody may be there, and the session is not theirs
         for item in watch.state.open.values():
-            can_be_asked = item.kind == "question" or (item.kind == "approval" and traits.takes_approvals)
-            if can_be_asked and item.id not in watch.asking:
+            if item.kind != "tool" and item.id not in watch.asking:
                 watch.asking[item.id] = self._watched(self._ask(watch.state.session_id, item))
 
     async def _ask(self, session_id: str, item: Open) -> None:
