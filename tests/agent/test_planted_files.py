@@ -68,6 +68,36 @@ async def test_what_a_command_planted_is_put_back_by_one_yes(world, begin, works
     assert deleted == PLANTED
 
 
+OF_OUTRIDER = {
+    ".outrider/memory.md",
+    ".outrider/settings.toml",
+    ".outrider/commands/deploy.md",
+    ".outrider/skills/s/SKILL.md",
+}
+
+
+@in_both_worlds
+async def test_what_the_next_session_obeys_is_put_back(world, begin, workspace):
+    plant = "mkdir -p .outrider/commands .outrider/skills/s; " + "; ".join(
+        f"echo obey > {path}" for path in sorted(OF_OUTRIDER)
+    )
+    editor = await begin("stock", [run(plant), DONE], settings(world, "auto"), answers=["Put back"])
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    asked = question(editor)
+    for path in OF_OUTRIDER:
+        assert path in asked["detail"], path
+        assert not (workspace / path).exists(), path
+
+
+@in_both_worlds
+async def test_a_link_in_the_place_of_the_own_folder_is_put_back(world, begin, workspace):
+    plant = "mkdir other; echo obey > other/memory.md; ln -s other .outrider"
+    editor = await begin("stock", [run(plant), DONE], settings(world, "auto"), answers=["Put back"])
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    assert ".outrider" in question(editor)["detail"]
+    assert not (workspace / ".outrider").is_symlink()
+
+
 @in_both_worlds
 @pytest.mark.parametrize("answer", ["Keep", None])
 async def test_without_a_yes_they_stay(world, answer, begin, workspace):

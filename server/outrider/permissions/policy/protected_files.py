@@ -82,7 +82,7 @@ OBEYED: Final = (
         "bitbucket-pipelines.yml", "jenkinsfile", ".gitea/workflows/*", ".forgejo/workflows/*", ".cirrus.yml", ".semaphore/*", "appveyor.yml",
         ".appveyor.yml", "cloudbuild.yml", "cloudbuild.yaml", "buildspec.yml", "buildspec.yaml",
     )),
-    Obeyed("it decides what Outrider may see", (IGNORE_FILE, ".outrider/*")),
+    Obeyed("it decides what Outrider may see", (IGNORE_FILE, ".outrider", ".outrider/*")),
     Obeyed("a package manager writes it", (
         "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock",
         "poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "cargo.lock", "go.sum", "go.work.sum", ".terraform.lock.hcl", "gemfile.lock", "composer.lock",

@@ -22,7 +22,7 @@ from outrider.tools.context import Action, ToolContext, ToolResult, ok
 from outrider.tools.edit import changes
 from outrider.tools.edit.tools import deletion
 from outrider.tools.run_command.git import why_its_settings_run_more
-from outrider.workspace.disk.disk import make_link, move_aside
+from outrider.workspace.disk.disk import make_link, move_aside, remove_link
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.edits.change import Change, NotWritten
 from outrider.workspace.paths import OWN_FOLDER, Located, PathProblem
@@ -274,8 +274,15 @@ async def _set_aside(context: ToolContext, call: ToolCall, command: str, one: _O
     if root is None:
         return "is outside the workspace"
     if now is not None:
-        place = root / _ASIDE / call.id.replace("/", "-") / str(path.relative_to(root)).replace("/", "-")
-        if (problem := await asyncio.to_thread(move_aside, path, place)) is not None:
+        # By another name: a `.git` would be obeyed there as well.
+        name = f"{str(path.relative_to(root)).replace('/', '-')}-aside"
+        place = root / _ASIDE / call.id.replace("/", "-") / name
+        gone = (
+            asyncio.to_thread(remove_link, path, now.target)  # which its record can make anew
+            if now.kind == "link"
+            else asyncio.to_thread(move_aside, path, place)
+        )
+        if (problem := await gone) is not None:
             return problem.message
         _record(context, call, command, one, "deleted", now.target)
     if was is not None and was.kind == "link":

@@ -310,6 +310,26 @@ def move_aside(path: Path, to: Path) -> DiskProblem | None:
     return None
 
 
+def remove_link(path: Path, target: str) -> DiskProblem | None:
+    """Remove a link that says `target`, and nothing else that may have its place by now. Blocks."""
+    name = f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+    try:
+        with _folder(path.parent) as folder:
+            folder.move(path.name, folder, name)
+            try:
+                is_meant = folder.target(name) == target
+            except OSError:
+                is_meant = False
+            if not is_meant:
+                folder.move(name, folder, path.name)
+                return DiskProblem("changed", CHANGED)
+            folder.unlink(name)
+            folder.sync()
+    except OSError as problem:
+        return _problem(problem)
+    return None
+
+
 def make_link(path: Path, target: str) -> DiskProblem | None:
     """Make a link that says `target`; there must be nothing yet. Blocks."""
     try:

@@ -34,7 +34,9 @@ _MOST_INSTALLED: Final = 2_000
 """Names in folders of installed programs."""
 _GIT: Final = ".git"
 _OF_GIT: Final = ("config", "config.worktree", "info/attributes", "commondir")
-_OF_OUTRIDER: Final = ("rules.toml",)
+_OF_OUTRIDER: Final = ("memory.md", "rules.toml", "settings.toml")
+_FOLDERS_OF_OUTRIDER: Final = ("commands", "skills")
+"""Of its folder, what the next session obeys; the rest are documents, which do nothing before the user says so."""
 _HEAD: Final = "HEAD"
 _PARTS: Final = frozenset({_HEAD, "commondir", "objects", "refs"})
 """What git goes by to take a folder for a repository (`is_git_directory` in setup.c): a `HEAD`, and objects and references, which
@@ -271,6 +273,7 @@ class ObeyedFiles:
             elif name == OWN_FOLDER:
                 for own in _OF_OUTRIDER:
                     self._put(f"{path}/{own}", "protected", files)
+                walk.waiting.extendleft((f"{path}/{below}", root) for below in _FOLDERS_OF_OUTRIDER)
             elif self.meaning(f"{path[len(root) :].lstrip('/')}/*") != "free":
                 walk.waiting.appendleft((path, root))  # before a bound is met
             else:
