@@ -322,6 +322,72 @@ def models(
 
 
 @app.command()
+def setup(
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A provider of the list, or a name for another one.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A model of the provider, as it names it.")
+    ] = None,
+    provider_url: UrlOption = None,
+    provider_kind: Annotated[
+        ProviderKind | None, typer.Option(help="Dialect of the provider, if it is not in the list.")
+    ] = None,
+    key_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where the key is: the NAME of an environment variable, or - for standard input. Never the key itself.",
+        ),
+    ] = None,
+    keep: Annotated[
+        Literal["keyring", "file"] | None,
+        typer.Option(help="Where a key from standard input is kept. Default: the keyring, if there is one."),
+    ] = None,
+    no_trial: Annotated[
+        bool, typer.Option("--no-trial", help="Write the settings without asking the model first.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; needs --provider and --model.")] = False,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Only list the providers, or the models of --provider.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; asks nothing.")] = False,
+) -> None:
+    """Set up a model: choose a provider, give its key, choose a model, try it. Nothing is written before the end.
+
+    Exit code 0: it is set up, 1: the model does not answer or the settings cannot be written, 2: an option is missing or wrong,
+    130: you left, and nothing was written.
+    """
+    from outrider.cli import setup as steps
+
+    name_of_key = None if key_from in {None, "-"} else key_from
+    if name_of_key is not None and not (name_of_key.isidentifier() and name_of_key.isascii()):
+        raise typer.BadParameter(
+            "must be the NAME of an environment variable, or -; never the key", param_hint="--key-from"
+        )
+    if keep is not None and key_from != "-":
+        raise typer.BadParameter("is for a key from standard input: --key-from -", param_hint="--keep")
+    asks_nothing = yes or as_json or only_list
+    if asks_nothing and not only_list and (provider is None or model is None):
+        raise typer.BadParameter("needs --provider and --model", param_hint="--yes" if yes else "--json")
+    typed = None if asks_nothing else keyboard(sys.stdout)
+    if typed is None and not asks_nothing:
+        raise typer.BadParameter("needs a terminal, or --provider, --model and --yes", param_hint="setup")
+    wanted = steps.Wanted(
+        provider=provider,
+        kind=provider_kind,
+        base_url=provider_url,
+        model=model,
+        key=steps.read_key() if key_from == "-" else None,
+        key_env=name_of_key,
+        keep=keep,
+        tries=not no_trial,
+        lists=only_list,
+    )
+    raise typer.Exit(asyncio.run(steps.set_up(wanted, typed, sys.stdout if as_json else None)))
+
+
+@app.command()
 def events(
     session: SessionArgument = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event to show.")] = 1,
