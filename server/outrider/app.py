@@ -62,6 +62,7 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands, command_environment
 from outrider.processes.sandbox import Sandbox
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
+from outrider.setup.document import SetupDocument
 from outrider.setup.keeping import Keeping
 from outrider.setup.steps import Setup
 from outrider.store.log import Store
@@ -114,6 +115,7 @@ class App:
     renames: Renames
     task_document: TaskDocument
     setup: Setup
+    setup_document: SetupDocument
     own: Settings
     """What the client and the command line set: it counts for more than the user's file."""
     on_frames: list[FrameListener]
@@ -541,6 +543,8 @@ def _app(
     sessions = Sessions(services)
     task_document = TaskDocument(services, sessions, SystemClock())
     begun.push_async_callback(task_document.close)
+    setup_document = SetupDocument(services, setup, SystemClock())
+    begun.push_async_callback(setup_document.close)
     # What requests need is loaded off their path; whoever needs it before loads it itself.
     loading = asyncio.create_task(asyncio.to_thread(load_for_requests))
     begun.push_async_callback(asyncio.wait, {loading})
@@ -554,6 +558,7 @@ def _app(
         renames,
         task_document,
         setup,
+        setup_document,
         own,
         on_frames,
         begun.pop_all(),

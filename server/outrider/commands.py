@@ -444,6 +444,8 @@ class Commands:
         editor = self._app.services.runtime.editor
         if params.what == "task":
             path = await self._app.task_document.opened()
+        elif params.what == "setup":
+            path = await self._app.setup_document.opened()
         elif params.what == "changes":
             path = _accepted(await self._app.sessions.changes_paper(params.id or ""))
         else:

@@ -51,7 +51,9 @@ WorkspaceOption = Annotated[
 ModelOption = Annotated[
     str | None,
     typer.Option(
-        "--model", help="provider/name, scripted:PATH or recorded:PATH. Default: the user's settings."
+        "--model",
+        metavar="PROVIDER/NAME",
+        help="The model. Default: the user's settings, which `outrider setup` writes.",
     ),
 ]
 StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Folder for the logs of sessions.")]
@@ -762,7 +764,7 @@ def settings(
             options["model"] = f"{scheme}:{script}"
         elif "/" not in model:
             raise typer.BadParameter(
-                f"“{model}” is not provider/name, scripted:PATH or recorded:PATH",
+                f"“{model}” is not provider/name; `outrider models` lists those you have",
                 param_hint="--model",
             )
     if permission_mode is not None:

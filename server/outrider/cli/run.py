@@ -11,8 +11,6 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-import platformdirs
-
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
 from outrider.cli.render import Renderer, counted
@@ -196,8 +194,7 @@ def with_the_way_to_a_model(text: str) -> str:
     """What the server says of a missing model, with what can be done about it on the command line."""
     if not text.startswith(_NO_MODEL):
         return text
-    file = platformdirs.user_config_path("outrider") / "settings.toml"
-    return f"{text}. Give --model, or set `model` in {file}; `outrider models` lists the choices"
+    return f"{_NO_MODEL}: run `outrider setup`, or give --model"
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:

@@ -258,7 +258,7 @@ class Catalog:
         self, reference: str | None, cursor: int, learned: Mapping[str, str]
     ) -> Model | ModelProblem:
         if reference is None or not reference.strip():
-            return ModelProblem(f"no model is set: set `model` to `provider/name`{self._configured()}")
+            return ModelProblem("no model is set: run `outrider setup` in a terminal")
         reference = reference.strip()
         if is_script(reference):
             script = await self._open_file(reference, cursor)
@@ -433,7 +433,7 @@ class Catalog:
 
     def _configured(self) -> str:
         if not self._providers:
-            return "; no provider is configured: set `providers`, or use `scripted:PATH`"
+            return "; no provider is configured: run `outrider setup` in a terminal"
         return f"; the configured providers are {', '.join(sorted(self._providers))}"
 
 

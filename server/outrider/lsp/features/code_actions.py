@@ -25,6 +25,7 @@ from outrider.lsp.features.task_actions import (
     short,
     subject,
     task_actions,
+    to_a_model,
     waited_for,
     with_note,
 )
@@ -106,7 +107,12 @@ async def code_actions(
     if paper is not None and paper[0].kind == "task":
         told = app.task_document.told_in(paper[1])
         sessions = _for_sessions(app, await _hunks_here(app, cursor), told.session_id if told else None)
-        actions = [*task_actions(app, paper[1], cursor.end.line), *sessions, *_for_resting(app, paper[1])]
+        actions = [
+            *to_a_model(app),
+            *task_actions(app, paper[1], cursor.end.line),
+            *sessions,
+            *_for_resting(app, paper[1]),
+        ]
         return _of_kinds(only, actions)
     written = [] if paper is None else await _for_paper(app, *paper)
     # A plain yes beside a review that is being written would throw away what the user wrote.
@@ -116,6 +122,7 @@ async def code_actions(
         *(written if reviewed else ()),
         *waiting,  # what waits for the user comes first
         *(() if reviewed else written),
+        *to_a_model(app),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
         *_for_sessions(app, await _hunks_here(app, cursor), None),
@@ -142,6 +149,8 @@ def _paper_at(app: App, cursor: Cursor) -> tuple[Paper, str] | None:
 
 
 async def _for_paper(app: App, paper: Paper, content: str) -> list[dict[str, Any]]:
+    if paper.kind == "setup":  # saving it does what it asks for
+        return []
     if paper.kind == "changes":
         return await _for_changes(app, paper.item_id or "", content)
     if paper.kind == "review":

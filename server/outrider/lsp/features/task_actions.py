@@ -34,6 +34,7 @@ from outrider_protocol import (
 )  # fmt: skip
 from outrider_protocol.events import Open
 
+CHOOSE_MODEL = "choose a model…"
 SHORT_PROMPT = 40
 """Characters of a task's prompt in the titles about one that was cut off."""
 _IN_THE_EDITOR = "cancelled in the editor"
@@ -48,6 +49,12 @@ def action(title: str, kind: str, command: str, argument: dict[str, Any], **more
         "command": {"title": titled, "command": command, "arguments": [argument]},
         **more,
     }
+
+
+def to_a_model(app: App) -> Iterator[dict[str, Any]]:
+    """The way to a model, where none is set that can be had."""
+    if app.lacks_model:
+        yield action(CHOOSE_MODEL, ACTION_KIND, OPEN, {"what": "setup"})
 
 
 def waited_for(app: App, argument: dict[str, Any]) -> dict[str, Any]:
