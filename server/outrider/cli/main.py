@@ -211,6 +211,21 @@ def run(
         ),
     ] = None,
     session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
+    last: Annotated[bool, typer.Option("--last", help="Continue the latest session of the folder.")] = False,
+    goes_on: Annotated[
+        bool,
+        typer.Option(
+            "--continue",
+            help="As --last; without a task, what stopped before it was done goes on: after a spent budget, a failure, a cancel.",
+        ),
+    ] = False,
+    fork: Annotated[
+        bool,
+        typer.Option(
+            "--fork",
+            help="Give the task to a copy of the session (--session, or the latest), which stays as it is.",
+        ),
+    ] = False,
     trust: Annotated[
         bool,
         typer.Option("--trust", help="Trust the folder for this run: use its agent instructions."),
@@ -227,8 +242,13 @@ def run(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Give the agent a task in a folder, and watch and answer it here."""
-    if task is None and session is None and plan is None:
-        raise typer.BadParameter("give a task, or --session to continue one", param_hint="TASK")
+    of_latest = session is None and (last or goes_on or fork)
+    if session is not None and last:
+        raise typer.BadParameter("names a session, and --last the latest one", param_hint="--session")
+    if task is None and session is None and plan is None and not of_latest:
+        raise typer.BadParameter("give a task, or --continue to continue one", param_hint="TASK")
+    if fork and (task is None or plan is not None):
+        raise typer.BadParameter("needs a task for the copy of the session", param_hint="--fork")
     if plan is not None and (task is not None or mode != "agent"):
         raise typer.BadParameter("a plan is the task: give it alone, without --mode", param_hint="--plan")
     if task == "-":
@@ -255,6 +275,9 @@ def run(
         prompt=task,
         plan=None if plan is None else (folder(workspace) / plan.expanduser()).absolute(),
         session_id=session,
+        of_latest=of_latest,
+        goes_on=goes_on,
+        forks=fork,
         mode=mode,
         thinking=None if thinking is None else level_of_thinking(thinking),
         # Who gives a check wants it run.

@@ -22,6 +22,8 @@ from outrider.lsp.features.task_actions import (
     SHORT_PROMPT,
     action,
     cancelled,
+    continued,
+    going_on,
     short,
     subject,
     task_actions,
@@ -40,6 +42,7 @@ from outrider_protocol import (
     ANSWER,
     ANSWER_IN_DOCUMENT,
     CANCEL,
+    CONTINUE,
     KEEP,
     OPEN,
     PLAN,
@@ -255,7 +258,7 @@ def _for_commands(app: App, cursor: Cursor, text: str) -> Iterator[dict[str, Any
             "context": {"selection": {"uri": cursor.uri, "range": cursor.range}},
         }
         about = f": {short(command.description)}" if command.description else ""
-        yield action(f"/{command.name}{about}", "refactor.rewrite", RUN, argument)
+        yield action(f"/{command.name}{about}", "refactor.rewrite", RUN, continued(app, argument))
 
 
 def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -269,12 +272,9 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
         # What it says comes first, as titles and messages show the beginning alone.
         place = f"the comment in {path}, line {line + 1}"
         prompt = f"{text} (this is what {place}, asks for: do it, and remove the comment)"
-        yield action(
-            f"do “{short(text)}”",
-            "refactor.rewrite",
-            RUN,
-            {"prompt": prompt, "context": {"selection": selection}},
-        )
+        argument = {"prompt": prompt, "context": {"selection": selection}}
+        yield action(f"do “{short(text)}”", "refactor.rewrite", RUN, continued(app, argument))
+        yield from going_on(app, f"“{short(text)}”", argument)
     for item in diagnostics[:_MOST_DIAGNOSTICS]:
         message = str(item.get("message", "")).strip()
         if message:
@@ -284,7 +284,7 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
                 f"fix “{short(message)}”",
                 "quickfix",
                 RUN,
-                {"prompt": prompt, "context": context},
+                continued(app, {"prompt": prompt, "context": context}),
                 diagnostics=[item],
             )
     yield from _for_commands(app, cursor, document.text)
@@ -295,7 +295,7 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
             "mode": "explore",
             "context": {"selection": selection},
         }
-        yield action("explain selection", ACTION_KIND, RUN, argument)
+        yield action("explain selection", ACTION_KIND, RUN, continued(app, argument))
     yield action("write a task…", ACTION_KIND, OPEN, {"what": "task"})
 
 
@@ -376,9 +376,14 @@ def _undo_turn(app: App, session_id: str, named: UndoneTurn | None) -> dict[str,
 
 def _failed(running: list[Session]) -> Iterator[dict[str, Any]]:
     """What failed last, once more: the model could not be reached, or had no key, and now it may."""
-    if not running or not (turns := list(running[-1].turns.values())) or turns[-1].outcome != "failed":
+    if not running or not (turns := list(running[-1].turns.values())):
         return
     turn = turns[-1]
+    if turn.outcome == "budget_exhausted":
+        what = short(turn.prompt, SHORT_PROMPT)
+        yield action(f"continue “{what}”", ACTION_KIND, CONTINUE, {"sessionId": running[-1].id})
+    if turn.outcome != "failed":
+        return
     argument: dict[str, Any] = {"prompt": turn.prompt, "mode": turn.mode, "sessionId": running[-1].id}
     if turn.context is not None:
         argument["context"] = turn.context.to_wire()

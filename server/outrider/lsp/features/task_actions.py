@@ -57,6 +57,28 @@ def to_a_model(app: App) -> Iterator[dict[str, Any]]:
         yield action(CHOOSE_MODEL, ACTION_KIND, OPEN, {"what": "setup"})
 
 
+def going_on(app: App, text: str, argument: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The other ways to give a task than in the conversation that goes on: in a new one, or in a fork of that one.
+
+    Args:
+        app: The services of the server.
+        text: What the task is called.
+        argument: The task, which names no session.
+    """
+    if (latest := app.sessions.latest) is None:
+        return
+    yield action(f"as a new task: {text}", "refactor.rewrite", RUN, argument)
+    session = next((one for one in app.sessions.running if one.id == latest), None)
+    if session is None or session.record.state.current is None:
+        forked = {**argument, "fork": {"sessionId": latest}}
+        yield action(f"fork from here: {text}", "refactor.rewrite", RUN, forked)
+
+
+def continued(app: App, argument: dict[str, Any]) -> dict[str, Any]:
+    """A task in the conversation that this client was in last, or in a new one where there is none."""
+    return {**argument, "continue": True} if app.sessions.latest is not None else argument
+
+
 def waited_for(app: App, argument: dict[str, Any]) -> dict[str, Any]:
     """What to take back, told whether the answer may wait for it."""
     return {**argument, "wait": False} if app.services.runtime.editor.traits.waits_for_commands else argument
@@ -174,6 +196,9 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
         yield action(
             f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written, **draft}
         )
+        if not (is_running or is_left):
+            forked = {"prompt": written, "fork": same, **draft}
+            yield action(f"Send “{what}” in a fork from here", "refactor.rewrite", RUN, forked)
     if is_elsewhere:
         return
     yield action(f"plan “{what}”", "refactor.rewrite", RUN, {**sent, "mode": "plan"})
