@@ -13,10 +13,10 @@ from outrider.app import App
 from outrider.commands import begin
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.features.check_failures import CheckFailures
-from outrider.lsp.features.code_actions import Cursor, code_actions, code_lenses
+from outrider.lsp.features.code_actions import CHOOSE_MODEL, Cursor, code_actions, code_lenses
 from outrider.lsp.features.progress import ProgressFactory
 from outrider.lsp.features.progress_reporter import Reporter
-from outrider.lsp.features.task_actions import CHOOSE_MODEL, SHORT_PROMPT, short
+from outrider.lsp.features.task_actions import SHORT_PROMPT, short
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.refusal import CommandError

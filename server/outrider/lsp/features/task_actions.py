@@ -34,7 +34,6 @@ from outrider_protocol import (
 )  # fmt: skip
 from outrider_protocol.events import Open
 
-CHOOSE_MODEL = "choose a model…"
 SHORT_PROMPT = 40
 """Characters of a task's prompt in the titles about one that was cut off."""
 _IN_THE_EDITOR = "cancelled in the editor"
@@ -49,34 +48,6 @@ def action(title: str, kind: str, command: str, argument: dict[str, Any], **more
         "command": {"title": titled, "command": command, "arguments": [argument]},
         **more,
     }
-
-
-def to_a_model(app: App) -> Iterator[dict[str, Any]]:
-    """The way to a model, where none is set that can be had."""
-    if app.lacks_model:
-        yield action(CHOOSE_MODEL, ACTION_KIND, OPEN, {"what": "setup"})
-
-
-def going_on(app: App, text: str, argument: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The other ways to give a task than in the conversation that goes on: in a new one, or in a fork of that one.
-
-    Args:
-        app: The services of the server.
-        text: What the task is called.
-        argument: The task, which names no session.
-    """
-    if (latest := app.sessions.latest) is None:
-        return
-    yield action(f"as a new task: {text}", "refactor.rewrite", RUN, argument)
-    session = next((one for one in app.sessions.running if one.id == latest), None)
-    if session is None or session.record.state.current is None:
-        forked = {**argument, "fork": {"sessionId": latest}}
-        yield action(f"fork from here: {text}", "refactor.rewrite", RUN, forked)
-
-
-def continued(app: App, argument: dict[str, Any]) -> dict[str, Any]:
-    """A task in the conversation that this client was in last, or in a new one where there is none."""
-    return {**argument, "continue": True} if app.sessions.latest is not None else argument
 
 
 def waited_for(app: App, argument: dict[str, Any]) -> dict[str, Any]:
