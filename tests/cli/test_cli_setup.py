@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import os
+import subprocess
 import sys
 import tomllib
 from types import ModuleType, SimpleNamespace
@@ -367,3 +369,29 @@ def test_the_command_reads_the_key_from_standard_input(outside, monkeypatch, cap
     assert command_line.main(["setup", *options, "--key-from", "-", "--no-trial", "--yes"]) == 0
     assert 'model = "my/big"' in capsys.readouterr().out
     assert (outside.user_settings.parent / "keys" / "my").read_text() == KEY
+
+
+def test_a_shell_completes_commands_and_options(tmp_path):
+    def typed(words):
+        ask = {
+            "_OUTRIDER_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        argv = [sys.executable, "-m", "outrider"]
+        done = subprocess.run(
+            argv, env={**os.environ, **ask}, capture_output=True, check=False, text=True, timeout=50
+        )
+        return done.stdout.split()
+
+    assert typed("outrider set") == ["setup"]
+    assert "--continue" in typed("outrider run --c")
+    script = subprocess.run(
+        [sys.executable, "-m", "outrider", "completion", "bash"],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=50,
+    )
+    read = subprocess.run(["bash", "-n"], check=False, input=script.stdout, text=True, timeout=50)
+    assert (script.returncode, read.returncode, "complete_bash" in script.stdout) == (0, 0, True)

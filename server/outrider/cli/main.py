@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 from pydantic import ValidationError
+from typer.completion import completion_init, get_completion_script
 from typer.exceptions import TyperException
 
 import outrider
@@ -75,6 +76,8 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if 
 KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
 
 
+COMPLETE: Final = "_OUTRIDER_COMPLETE"
+"""The variable by which a shell asks what can be typed next."""
 PIPE_CLOSED: Final = 128 + 13
 """What a shell gives for a program that SIGPIPE (13) ended: the reader of its output went away."""
 
@@ -98,8 +101,10 @@ def main(argv: list[str]) -> int:
 
 
 def _exit_code(argv: list[str]) -> int:
+    # Without it the answers are not in the form that the scripts of `completion` read.
+    completion_init()
     try:
-        return app(args=argv, prog_name="outrider", standalone_mode=False) or 0
+        return app(args=argv, prog_name="outrider", standalone_mode=False, complete_var=COMPLETE) or 0
     except TyperException as slip:
         if message := slip.format_message():  # empty where only the help was wanted
             Problems().error(message)
@@ -410,6 +415,14 @@ def setup(
         lists=only_list,
     )
     raise typer.Exit(asyncio.run(steps.set_up(wanted, typed, sys.stdout if as_json else None)))
+
+
+@app.command()
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.")],
+) -> None:
+    """Print what makes a shell complete commands and options: eval "$(outrider completion bash)"."""
+    typer.echo(get_completion_script(prog_name="outrider", complete_var=COMPLETE, shell=shell))
 
 
 @app.command()
