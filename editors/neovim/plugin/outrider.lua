@@ -46,6 +46,7 @@ for _, name in ipairs({
   'model',
   'mode',
   'permissions',
+  'setup',
   'doctor',
   'log',
   'restart',
