@@ -74,7 +74,7 @@ def play(tmp_path: Path, canned: Callable[[dict[str, Any]], list[str]]):
             workspace,
             options or {"events": True},
             prompt,
-            session_id,
+            session_id=session_id,
             rules=Rules(yes_to),
             always=always,
             server=canned(scenario),

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 from pydantic import ValidationError
-from typer.completion import completion_init, get_completion_script
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
 from typer.exceptions import TyperException
 
 import outrider
