@@ -395,3 +395,11 @@ def test_a_shell_completes_commands_and_options(tmp_path):
     )
     read = subprocess.run(["bash", "-n"], check=False, input=script.stdout, text=True, timeout=50)
     assert (script.returncode, read.returncode, "complete_bash" in script.stdout) == (0, 0, True)
+
+
+@pytest.mark.parametrize("name", ["", ".", "../x", "a/b", "-x", "a b", "ü", "x" * 65])
+async def test_what_can_be_no_name_of_a_provider_is_refused(outside, name):
+    server = SimpleNamespace(url="http://127.0.0.1:9/v1")
+    given_so = of_server(server, key=KEY, keep="file", tries=False) | {"provider": name}
+    code, _, errors = await given(outside, **given_so)
+    assert (code, "name is one word" in errors, files(outside)) == (1, True, [])

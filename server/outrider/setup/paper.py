@@ -1,6 +1,5 @@
 """The document in which a model is set up: what it says, and what a user filled in. It has no place for a key."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,7 @@ from pydantic import ValidationError
 from outrider_protocol.commands import SetupModel, SetupParams, SetupProvider
 
 HEADING: Final = "## What came of it"
-_FIELD: Final = re.compile(r"(provider|model|key variable|address|api):[ \t]*([^\n]*)", re.IGNORECASE)
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FIELDS: Final = frozenset({"provider", "model", "key variable", "address", "api"})
 _LONGEST_VARIABLE: Final = 100
 _MOST_SHOWN: Final = 300
 _NO_KEY: Final = (
@@ -85,14 +83,17 @@ def read(text: str) -> SetupParams | Unclear | None:
     """
     given: dict[str, str] = {}
     for line in text.partition(HEADING)[0].splitlines():
-        if match := _FIELD.fullmatch(line.strip()):
-            given.setdefault(match[1].lower(), match[2].strip())
+        name, colon, value = line.partition(":")
+        if colon and (field := name.strip().lower()) in _FIELDS:
+            given.setdefault(field, value.strip())
     filled = {key: value for key, value in given.items() if value}
     if not filled:
         return None
     variable = filled.get("key variable")
     if variable is not None and (
-        not _VARIABLE.fullmatch(variable) or len(variable) > _LONGEST_VARIABLE or variable.startswith("sk_")
+        not (variable.isascii() and variable.isidentifier())
+        or len(variable) > _LONGEST_VARIABLE
+        or variable.startswith("sk_")
     ):
         return Unclear(_NO_KEY)
     provider, model = filled.get("provider"), filled.get("model")

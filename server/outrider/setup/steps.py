@@ -5,7 +5,6 @@ that the user chose. A key is in memory, on its way to its provider and where it
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -36,7 +35,7 @@ from outrider_protocol.settings import ProviderSettings, RetrySettings, Settings
 
 TRIAL_SECONDS: Final = 45.0
 """How long the trial may take: a local server may have to load the model first."""
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_LONGEST_NAME: Final = 64
 _LONGEST_KEY: Final = 16_384
 _PASTED: Final = "OUTRIDER_PASTED_KEY"
 """Stands for the variable of a pasted key where its provider has none."""
@@ -150,7 +149,7 @@ class Setup:
     def _chosen(self, params: SetupParams) -> Chosen | str:
         """The provider that the params mean, or what is missing."""
         name = (params.provider or "").strip()
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             return "a provider's name is one word of letters, digits, `-`, `_` and `.`"
         key = None if params.key is None else params.key.strip()
         if key is not None and (problem := _problem_of_key(key)):
@@ -315,6 +314,12 @@ def _values(settings: ProviderSettings, kept: Kept | None) -> Mapping[str, Any]:
         return values | kept.settings
     keys = ("apiKeyEnv", "apiKeyCommand", "apiKeyFile", "apiKeyKeyring")
     return values | {key: wire[key] for key in keys if key in wire}
+
+
+def _is_name(name: str) -> bool:
+    """Whether a provider can be called so: it also names a file."""
+    bare = name.replace("-", "").replace("_", "").replace(".", "")
+    return bare.isascii() and bare.isalnum() and name[0].isalnum() and len(name) <= _LONGEST_NAME
 
 
 def _problem_of_key(key: str) -> str | None:
