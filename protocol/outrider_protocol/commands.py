@@ -1266,6 +1266,8 @@ class SetupResult(Wire):
     """With `list` and `save`: the user's settings file."""
     written: str | None = None
     """With `save`: the lines of the file that are new."""
+    note: str | None = None
+    """With `save`: why something else is used here all the same."""
     problem: str | None = None
     """Why the step gave nothing, and what to do."""
 

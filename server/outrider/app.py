@@ -3,8 +3,8 @@
 import asyncio
 import os
 import platform
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -62,6 +62,9 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands, command_environment
 from outrider.processes.sandbox import Sandbox
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
+from outrider.setup.document import SetupDocument
+from outrider.setup.keeping import Keeping
+from outrider.setup.steps import Setup
 from outrider.store.log import Store
 from outrider.store.machine_key import machine_key
 from outrider.store.problem import StoreProblem, StoreReadError
@@ -83,7 +86,7 @@ from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.workspace import Judges, Machine, Workspace
-from outrider_protocol.settings import PermissionMode, Settings, Tiers
+from outrider_protocol.settings import PermissionMode, ProviderSettings, Settings, Tiers
 
 _SESSIONS_MEASURED = 10
 """Of how many sessions, the latest, the speed of models is looked up."""
@@ -111,6 +114,10 @@ class App:
     sessions: Sessions
     renames: Renames
     task_document: TaskDocument
+    setup: Setup
+    setup_document: SetupDocument
+    own: Settings
+    """What the client and the command line set: it counts for more than the user's file."""
     on_frames: list[FrameListener]
     """Who is told of live text."""
     _begun: AsyncExitStack
@@ -143,6 +150,31 @@ class App:
         self.settings.now = said.model_copy(update={"permission_mode": widest})
         for session in self.sessions.running:
             session.settings_changed(before, widest)
+
+    def set_up(self, name: str, provider: ProviderSettings, model: str) -> str | None:
+        """Take over what was written into the user's file; gives what stands in the way of it here."""
+        settings, update = self.settings, dict[str, Any]()
+        if name not in self.own.providers:
+            self.services.catalog.set_up(name, provider)
+            update["providers"] = {**settings.base.providers, name: provider}
+        if self.own.model is None:
+            update["model"] = model
+        settings.base = settings.base.model_copy(update=update)
+        settings.said = settings.said.model_copy(update=update)
+        self.go_by_trust()
+        if self.own.model not in {None, model}:
+            return f"the settings of this editor name {self.own.model}, which stays in use here"
+        if name in self.own.providers:
+            return f"the settings of this editor say how {name} is reached, and that stays so here"
+        if settings.said.tiers != Tiers():
+            return f"the setting `tiers` chooses the model of each step; take it out to use {model} for all"
+        return None
+
+    @property
+    def lacks_model(self) -> bool:
+        """Whether no model is set, or one of a provider that there is not."""
+        settings = self.settings.now
+        return settings.tiers == Tiers() and not self.services.catalog.knows(settings.model)
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""
@@ -206,8 +238,11 @@ async def start(
         workspace = _workspace(folders, documents, runtime, guarded, held)
         begun.push_async_callback(workspace.syntax.close)
         policy = _policy(runtime, workspace, guarded, settings, around, begun)
-        services = await _services(runtime, workspace, policy, around, begun)
-        app = _app(services, settings, layered.messages, held, on_frames, begun)
+        keys = Keys(around.env, runtime.supervisor, around.clock)
+        services = await _services(runtime, workspace, policy, around, keys, begun)
+        setup = _setup(around, runtime.settings, keys, lambda: _paths(workspace.folders))
+        own = _own_settings(client, around)
+        app = _app(services, settings, own, setup, layered.messages, held, on_frames, begun)
     await policy.trust.file.refresh()
     app.go_by_trust()
     return app
@@ -314,12 +349,16 @@ def _policy(
 
 
 async def _services(
-    runtime: Runtime, workspace: Workspace, policy: Policy, around: Outside, begun: AsyncExitStack
+    runtime: Runtime,
+    workspace: Workspace,
+    policy: Policy,
+    around: Outside,
+    keys: Keys,
+    begun: AsyncExitStack,
 ) -> Services:
     settings, guarded = runtime.settings(), policy.guarded
     root = next(iter(_paths(workspace.folders)), None)
-    clock, ids, supervisor = runtime.clock, runtime.ids, runtime.supervisor
-    catalog = await _catalog(settings, around, root, clock, ids, supervisor, runtime.warn)
+    catalog = await _catalog(settings, around, root, runtime.clock, runtime.ids, keys, runtime.warn)
     begun.push_async_callback(catalog.close)
     languages = _languages(runtime, workspace, policy, begun)
     tools = own_tools(with_commands=can_run_commands(), leaves_out=partial(_useless, runtime, languages))
@@ -483,6 +522,8 @@ async def _useless(runtime: Runtime, languages: Languages) -> Collection[str]:
 def _app(
     services: Services,
     settings: InForce,
+    own: Settings,
+    setup: Setup,
     messages: tuple[str, ...],
     held: HeldFiles,
     on_frames: list[FrameListener],
@@ -502,12 +543,27 @@ def _app(
     sessions = Sessions(services)
     task_document = TaskDocument(services, sessions, SystemClock())
     begun.push_async_callback(task_document.close)
+    setup_document = SetupDocument(services, setup, SystemClock())
+    begun.push_async_callback(setup_document.close)
     # What requests need is loaded off their path; whoever needs it before loads it itself.
     loading = asyncio.create_task(asyncio.to_thread(load_for_requests))
     begun.push_async_callback(asyncio.wait, {loading})
     messages += (store.notice,) if store.notice is not None else ()
     renames = Renames(services, sessions.follow)
-    app = App(services, settings, messages, sessions, renames, task_document, on_frames, begun.pop_all())
+    app = App(
+        services,
+        settings,
+        messages,
+        sessions,
+        renames,
+        task_document,
+        setup,
+        setup_document,
+        own,
+        on_frames,
+        begun.pop_all(),
+    )
+    setup.take_up = app.set_up
     trust.on_change, trust.on_asked = app.go_by_trust, task_document.look
     return app
 
@@ -517,6 +573,38 @@ def load_for_requests() -> None:
     tree.prepare()
     globs.prepare()
     patterns.prepare()
+
+
+def _setup(
+    around: Outside,
+    settings: Callable[[], Settings],
+    keys: Keys,
+    workspaces: Callable[[], Sequence[Path]],
+) -> Setup:
+    """Sets up providers and models for the user, in their own files."""
+    home = around.env.get("HOME")
+    keeping = Keeping(around.user_settings.parent, Path(home) if home else None, workspaces)
+    clock, ids = around.clock or SystemClock(), around.ids or RandomIds()
+    return Setup(around, settings, keys, clock, ids, LOCAL_SERVERS, keeping)
+
+
+@asynccontextmanager
+async def setup(around: Outside) -> AsyncGenerator[tuple[Setup, tuple[str, ...]]]:
+    """Sets up a model, without a house.
+
+    Args:
+        around: The surroundings.
+
+    Yields:
+        What does the steps, and what is wrong with the settings.
+    """
+    layered = await _settings(ClientStart({}, ()), around)
+    supervisor = Supervisor(around.clock or SystemClock())
+    try:
+        keys = Keys(around.env, supervisor, around.clock)
+        yield _setup(around, lambda: layered.settings, keys, tuple), layered.messages
+    finally:
+        await supervisor.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,9 +643,8 @@ async def survey(around: Outside, options: Mapping[str, Any]) -> Survey:
     layered = await _settings(ClientStart(options, ()), around)
     settings, clock = layered.settings, around.clock or SystemClock()
     supervisor = Supervisor(around.clock or SystemClock())
-    catalog = await _catalog(
-        settings, around, None, clock, around.ids or RandomIds(), supervisor, lambda _: None
-    )
+    keys = Keys(around.env, supervisor, around.clock)
+    catalog = await _catalog(settings, around, None, clock, around.ids or RandomIds(), keys, lambda _: None)
     known_ones = named(settings)
     try:
         surveyed = await catalog.survey(known_ones)
@@ -597,7 +684,7 @@ async def _catalog(
     root: Path | None,
     clock: Clock,
     ids: Ids,
-    supervisor: Supervisor,
+    keys: Keys,
     warn: Callable[[str], None],
 ) -> Catalog:
     refusals = Refusals(_state_dir(settings, around) / REFUSALS, SystemClock())
@@ -609,7 +696,7 @@ async def _catalog(
         services=ModelServices(
             clock,
             ids,
-            Keys(around.env, supervisor, around.clock),
+            keys,
             proxy_for=lambda url: proxy_for(url, around.env),
             ca_file=around.env.get("SSL_CERT_FILE"),
         ),
@@ -636,10 +723,16 @@ async def _settings(client: ClientStart, around: Outside) -> Layered:
     return replace(layered, settings=settings, messages=tuple(messages))
 
 
+def _own_settings(client: ClientStart, around: Outside) -> Settings:
+    """What is for this client, and not in the user's file for all of them."""
+    return from_layers(
+        ("initializationOptions", client.options), ("command line", around.command_line)
+    ).settings
+
+
 def _names_a_mode(client: ClientStart, around: Outside) -> bool:
-    """Whether the permission mode is one for this client, not the one of the user's file for all of them."""
-    layers = from_layers(("initializationOptions", client.options), ("command line", around.command_line))
-    return "permission_mode" in layers.settings.model_fields_set
+    """Whether the permission mode is one for this client."""
+    return "permission_mode" in _own_settings(client, around).model_fields_set
 
 
 def _state_dir(settings: Settings, around: Outside) -> Path:

@@ -125,6 +125,8 @@ from outrider_protocol.commands import (
     SessionsParams,
     SessionsResult,
     SessionStatus,
+    SetupParams,
+    SetupResult,
     StatusParams,
     StatusResult,
     SteerParams,
@@ -145,8 +147,6 @@ from outrider_protocol.wire import Wire
 
 log = logging.getLogger(__name__)
 
-_TO_COME = (SETUP,)
-"""Commands whose place on the wire is fixed, and that are not written yet."""
 MOST_PROBLEMS = 3
 """Wrong params that one message names."""
 LONGEST_MESSAGE = 800
@@ -197,7 +197,7 @@ class Commands:
             IMPORT: self._import,
             LEAVE: self._leave,
             SERVERS: self._servers,
-            **dict.fromkeys(_TO_COME, self._to_come),
+            SETUP: self._setup,
         }
 
     async def execute(self, name: str, argument: Any, *, forwards: bool = True) -> dict[str, Any]:
@@ -269,9 +269,6 @@ class Commands:
             and not isinstance(problem, CommandError | StoreReadError)
         ):
             log.error("a command failed", exc_info=problem)
-
-    async def _to_come(self, _params: Wire) -> Wire:
-        raise CommandError(REQUEST_FAILED, "this version cannot do that yet", {"reason": "not_supported"})
 
     async def _run(self, params: RunParams) -> RunResult:
         if params.fork is not None:
@@ -429,6 +426,11 @@ class Commands:
     async def _models(self, _params: ModelsParams) -> ModelsResult:
         return await models(self._app.services)
 
+    async def _setup(self, params: SetupParams) -> SetupResult:
+        if params.action != "list":  # a key would go where any program says
+            self._need_known_client()
+        return await self._app.setup.do(params)
+
     async def _doctor(self, params: DoctorParams) -> DoctorResult:
         return DoctorResult(checks=await doctor.examine(self._app.services, probe=params.probe))
 
@@ -452,6 +454,8 @@ class Commands:
         editor = self._app.services.runtime.editor
         if params.what == "task":
             path = await self._app.task_document.opened()
+        elif params.what == "setup":
+            path = await self._app.setup_document.opened()
         elif params.what == "changes":
             path = _accepted(await self._app.sessions.changes_paper(params.id or ""))
         else:

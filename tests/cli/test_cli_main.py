@@ -35,7 +35,7 @@ def script(tmp_path: Path) -> Path:
         (["run"], "give a task"),
         (["run", "  "], "the task is empty"),
         (["run", "x", "--workspace", "/no/such/folder"], "is not a folder"),
-        (["run", "x", "--model", "nonsense"], "is not provider/name, scripted:PATH"),
+        (["run", "x", "--model", "nonsense"], "is not provider/name; `outrider models`"),
         (["run", "x", "--model", "scripted:/no/such.json"], "there is no file"),
         (["run", "x", "--mode", "destroy"], "destroy"),
         (["run", "x", "--permission-mode", "everything"], "everything"),

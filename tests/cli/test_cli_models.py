@@ -136,7 +136,7 @@ async def test_with_nothing_configured_keys_and_local_servers_are_offered(outsid
         code, text = await shown(keys)
         assert (server.received, other.received) == ([], [])
     assert (code, KEY in text) == (0, False)
-    assert f"to use one, add it to {outside.user_settings}:" in text
+    assert f"to use one, run `outrider setup`, or add it to {outside.user_settings}:" in text
     assert '[providers.anthropic]\n  kind = "anthropic"\n  baseUrl = "https://api.anthropic.com/v1"' in text
     assert 'apiKeyEnv = "ANTHROPIC_API_KEY"' in text
     assert 'model = "ollama/a"' in text

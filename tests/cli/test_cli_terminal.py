@@ -196,3 +196,18 @@ def test_nobody_answers_through_a_pipe(monkeypatch):
         monkeypatch.setattr(sys, "stdin", stdin)
         assert keyboard(sys.stdout) is None
     os.close(write)
+
+
+async def test_a_secret_is_not_echoed_and_may_be_pasted(typed):
+    import termios
+
+    keys, press, drawn = typed
+    before = termios.tcgetattr(keys._descriptor)
+    press(b"typed too early\r")
+    asking = asyncio.ensure_future(keys.secret(drawn.append))
+    done, _ = await asyncio.wait({asking}, timeout=0.05)
+    assert (drawn, not done) == ([False], True)
+    assert not termios.tcgetattr(keys._descriptor)[3] & termios.ECHO
+    press(b"sk-local-0123456789\r")
+    assert await asking == "sk-local-0123456789"
+    assert termios.tcgetattr(keys._descriptor) == before

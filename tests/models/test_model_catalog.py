@@ -70,9 +70,9 @@ def script(path: Path, *texts: str) -> None:
 async def test_no_model_says_how_to_choose_one(catalog: MakeCatalog):
     for reference in (None, "", " "):
         assert await refused(catalog({"b": "http://x/v1", "a": "http://y/v1"}), reference) == (
-            "no model is set: set `model` to `provider/name`; the configured providers are a, b"
+            "no model is set: run `outrider setup` in a terminal"
         )
-    assert "no provider is configured: set `providers`" in await refused(catalog(), None)
+    assert "run `outrider setup`" in await refused(catalog(), None)
 
 
 @pytest.mark.parametrize("reference", ["gpt", "/gpt", "local/", "other/gpt"])

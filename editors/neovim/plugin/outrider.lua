@@ -50,6 +50,7 @@ for _, name in ipairs({
   'model',
   'mode',
   'permissions',
+  'setup',
   'doctor',
   'log',
   'restart',

@@ -72,7 +72,7 @@ def initialize_result(version: str) -> dict[str, Any]:
             {
                 "id": SETUP_METHOD,
                 "name": "Set up a model",
-                "description": "Set `model` and `providers` in Outrider's settings.toml; `outrider models` lists the choices.",
+                "description": "Run `outrider setup` in a terminal: it leads to a model that answers.",
             }
         ],
     }

@@ -31,7 +31,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         description="Be an agent of the Agent Client Protocol on standard input and output.",
         allow_abbrev=False,
     )
-    parser.add_argument("--model", metavar="MODEL", help="provider/name or scripted:PATH")
+    parser.add_argument("--model", metavar="MODEL", help="provider/name")
     parser.add_argument("--permission-mode", choices=_MODES, help="what Outrider may do without asking")
     parser.add_argument("--state-dir", metavar="PATH", help="folder of the log")
     parser.add_argument(

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 from pydantic import ValidationError
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
 from typer.exceptions import TyperException
 
 import outrider
@@ -51,7 +53,9 @@ WorkspaceOption = Annotated[
 ModelOption = Annotated[
     str | None,
     typer.Option(
-        "--model", help="provider/name, scripted:PATH or recorded:PATH. Default: the user's settings."
+        "--model",
+        metavar="PROVIDER/NAME",
+        help="The model. Default: the user's settings, which `outrider setup` writes.",
     ),
 ]
 StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Folder for the logs of sessions.")]
@@ -73,6 +77,8 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if 
 KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
 
 
+COMPLETE: Final = "_OUTRIDER_COMPLETE"
+"""The variable by which a shell asks what can be typed next."""
 PIPE_CLOSED: Final = 128 + 13
 """What a shell gives for a program that SIGPIPE (13) ended: the reader of its output went away."""
 
@@ -96,8 +102,10 @@ def main(argv: list[str]) -> int:
 
 
 def _exit_code(argv: list[str]) -> int:
+    # Without it the answers are not in the form that the scripts of `completion` read.
+    completion_init()
     try:
-        return app(args=argv, prog_name="outrider", standalone_mode=False) or 0
+        return app(args=argv, prog_name="outrider", standalone_mode=False, complete_var=COMPLETE) or 0
     except TyperException as slip:
         if message := slip.format_message():  # empty where only the help was wanted
             Problems().error(message)
@@ -209,6 +217,21 @@ def run(
         ),
     ] = None,
     session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
+    last: Annotated[bool, typer.Option("--last", help="Continue the latest session of the folder.")] = False,
+    goes_on: Annotated[
+        bool,
+        typer.Option(
+            "--continue",
+            help="As --last; without a task, what stopped before it was done goes on: after a spent budget, a failure, a cancel.",
+        ),
+    ] = False,
+    fork: Annotated[
+        bool,
+        typer.Option(
+            "--fork",
+            help="Give the task to a copy of the session (--session, or the latest), which stays as it is.",
+        ),
+    ] = False,
     trust: Annotated[
         bool,
         typer.Option("--trust", help="Trust the folder for this run: use its agent instructions."),
@@ -225,8 +248,13 @@ def run(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Give the agent a task in a folder, and watch and answer it here."""
-    if task is None and session is None and plan is None:
-        raise typer.BadParameter("give a task, or --session to continue one", param_hint="TASK")
+    of_latest = session is None and (last or goes_on or fork)
+    if session is not None and last:
+        raise typer.BadParameter("names a session, and --last the latest one", param_hint="--session")
+    if task is None and session is None and plan is None and not of_latest:
+        raise typer.BadParameter("give a task, or --continue to continue one", param_hint="TASK")
+    if fork and (task is None or plan is not None):
+        raise typer.BadParameter("needs a task for the copy of the session", param_hint="--fork")
     if plan is not None and (task is not None or mode != "agent"):
         raise typer.BadParameter("a plan is the task: give it alone, without --mode", param_hint="--plan")
     if task == "-":
@@ -253,6 +281,9 @@ def run(
         prompt=task,
         plan=None if plan is None else (folder(workspace) / plan.expanduser()).absolute(),
         session_id=session,
+        of_latest=of_latest,
+        goes_on=goes_on,
+        forks=fork,
         mode=mode,
         thinking=None if thinking is None else level_of_thinking(thinking),
         # Who gives a check wants it run.
@@ -319,6 +350,80 @@ def models(
     raise typer.Exit(
         show(asyncio.run(survey(surroundings(), options)), make_console(sys.stdout), every=every)
     )
+
+
+@app.command()
+def setup(
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A provider of the list, or a name for another one.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A model of the provider, as it names it.")
+    ] = None,
+    provider_url: UrlOption = None,
+    provider_kind: Annotated[
+        ProviderKind | None, typer.Option(help="Dialect of the provider, if it is not in the list.")
+    ] = None,
+    key_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where the key is: the NAME of an environment variable, or - for standard input. Never the key itself.",
+        ),
+    ] = None,
+    keep: Annotated[
+        Literal["keyring", "file"] | None,
+        typer.Option(help="Where a key from standard input is kept. Default: the keyring, if there is one."),
+    ] = None,
+    no_trial: Annotated[
+        bool, typer.Option("--no-trial", help="Write the settings without asking the model first.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; needs --provider and --model.")] = False,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Only list the providers, or the models of --provider.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; asks nothing.")] = False,
+) -> None:
+    """Set up a model: choose a provider, give its key, choose a model, try it. Nothing is written before the end.
+
+    Exit code 0: it is set up, 1: the model does not answer or the settings cannot be written, 2: an option is missing or wrong,
+    130: you left, and nothing was written.
+    """
+    from outrider.cli import setup as steps
+
+    name_of_key = None if key_from in {None, "-"} else key_from
+    if name_of_key is not None and not (name_of_key.isidentifier() and name_of_key.isascii()):
+        raise typer.BadParameter(
+            "must be the NAME of an environment variable, or -; never the key", param_hint="--key-from"
+        )
+    if keep is not None and key_from != "-":
+        raise typer.BadParameter("is for a key from standard input: --key-from -", param_hint="--keep")
+    asks_nothing = yes or as_json or only_list
+    if asks_nothing and not only_list and (provider is None or model is None):
+        raise typer.BadParameter("needs --provider and --model", param_hint="--yes" if yes else "--json")
+    typed = None if asks_nothing else keyboard(sys.stdout)
+    if typed is None and not asks_nothing:
+        raise typer.BadParameter("needs a terminal, or --provider, --model and --yes", param_hint="setup")
+    wanted = steps.Wanted(
+        provider=provider,
+        kind=provider_kind,
+        base_url=provider_url,
+        model=model,
+        key=steps.read_key() if key_from == "-" else None,
+        key_env=name_of_key,
+        keep=keep,
+        tries=not no_trial,
+        lists=only_list,
+    )
+    raise typer.Exit(asyncio.run(steps.set_up(wanted, typed, sys.stdout if as_json else None)))
+
+
+@app.command()
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.")],
+) -> None:
+    """Print what makes a shell complete commands and options: eval "$(outrider completion bash)"."""
+    typer.echo(get_completion_script(prog_name="outrider", complete_var=COMPLETE, shell=shell))
 
 
 @app.command()
@@ -696,7 +801,7 @@ def settings(
             options["model"] = f"{scheme}:{script}"
         elif "/" not in model:
             raise typer.BadParameter(
-                f"“{model}” is not provider/name, scripted:PATH or recorded:PATH",
+                f"“{model}” is not provider/name; `outrider models` lists those you have",
                 param_hint="--model",
             )
     if permission_mode is not None:

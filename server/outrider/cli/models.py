@@ -56,7 +56,9 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
         _configured(survey, say)
         return ExitCode.FAILED if any(one.problem for one in surveyed) else ExitCode.COMPLETED
     if not survey.offers:
-        problems.error("no provider is configured, and no API key or local server was found")
+        problems.error(
+            "no provider is configured, and no API key or local server was found: run `outrider setup`"
+        )
         return ExitCode.FAILED
     _offered(survey, say)
     return ExitCode.COMPLETED
@@ -70,7 +72,7 @@ def _configured(survey: Survey, say: _Say) -> None:
     if settings.tiers != Tiers():
         say("\nmodel: chosen from `tiers` for each step")
     elif settings.model is None:
-        say("\nno model is set: set `model` to one of these")
+        say("\nno model is set: run `outrider setup`, or set `model` to one of these")
     else:
         say(f"\nmodel: {settings.model}")
     for known in survey.known:
@@ -83,7 +85,9 @@ def _configured(survey: Survey, say: _Say) -> None:
 
 def _offered(survey: Survey, say: _Say) -> None:
     """What could be configured, as it stands in the settings file."""
-    say(f"no provider is configured. These were found; to use one, add it to {survey.file}:")
+    say(
+        f"no provider is configured. These were found; to use one, run `outrider setup`, or add it to {survey.file}:"
+    )
     for offer in survey.offers:
         first = offer.models[0] if offer.models else "NAME"
         say(f"\n{offer.found}", "bold")

@@ -11,8 +11,6 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-import platformdirs
-
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
 from outrider.cli.render import Renderer, counted
@@ -77,6 +75,12 @@ class Task:
     plan: Path | None = None
     """The plan document to start."""
     session_id: str | None = None
+    of_latest: bool = False
+    """Whether the folder's latest session is meant, whose id nobody wrote."""
+    goes_on: bool = False
+    """Whether a turn that stopped before its task was done goes on, where none is unfinished and no task is given."""
+    forks: bool = False
+    """Whether the session is forked, and the task given to the fork."""
     mode: str = "agent"
     thinking: str | int | None = None
     """How much the model is to think; None: as is set."""
@@ -196,8 +200,7 @@ def with_the_way_to_a_model(text: str) -> str:
     """What the server says of a missing model, with what can be done about it on the command line."""
     if not text.startswith(_NO_MODEL):
         return text
-    file = platformdirs.user_config_path("outrider") / "settings.toml"
-    return f"{text}. Give --model, or set `model` in {file}; `outrider models` lists the choices"
+    return f"{_NO_MODEL}: run `outrider setup`, or give --model"
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
@@ -378,21 +381,25 @@ class _Turn:
                 return None
         return "needs_input"
 
+    async def _session(self, client: Client) -> str | None:
+        """The session that the task is for; None for a new one.
+
+        Raises:
+            NothingToResumeError: The latest one is meant, and there is none.
+        """
+        if not self._task.of_latest:
+            return self._task.session_id
+        listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
+        if not listed:
+            raise NothingToResumeError(
+                "this folder has no sessions yet; give a task without --continue, --last or --fork"
+            )
+        return str(listed[0]["sessionId"])
+
     async def _begin(self, client: Client) -> None:
-        if self._task.session_id is not None:
-            # What the turn did and asks is known before the server asks it again.
-            before = await self._unfinished_turn(client, self._task.session_id)
-            for event in before:
-                self.items.event(event)
-            self._renderer.recall(before, {item.id for item in self.items})
-            status = await client.command(names.RESUME, {"sessionId": self._task.session_id})
-            self.items.status(status.get("open", []))
-            self._parked = self._parked or status.get("state") == "parked"
-            if self._task.prompt is None and self._task.plan is None:
-                if "turnId" not in status:
-                    raise NothingToResumeError(f"{self._task.session_id} has no unfinished turn; give a task")
-                self.turn_id = str(status["turnId"])
-                return
+        session_id = self.session_id = await self._session(client)
+        if session_id is not None and not self._task.forks and await self._resumed(client, session_id):
+            return
         if self._task.plan is not None:
             command, params = names.PLAN, Object({"uri": self._task.plan.as_uri()})
         else:
@@ -403,12 +410,41 @@ class _Turn:
             params["thinking"] = self._task.thinking
         if "model" in self._task.options:  # given here: it overrules the tiers of the settings
             params["model"] = self._task.options["model"]
-        if self._task.session_id is not None:
-            params["sessionId"] = self._task.session_id
+        if session_id is not None and self._task.forks:
+            params["fork"] = {"sessionId": session_id}
+        elif session_id is not None:
+            params["sessionId"] = session_id
         started = await client.command(command, params)
         self.session_id, self.turn_id = str(started["sessionId"]), str(started["turnId"])
         if self.interrupts:
             self._cancel(client)
+
+    async def _resumed(self, client: Client, session_id: str) -> bool:
+        """Open a session again; whether that is all, because one of its turns goes on.
+
+        Raises:
+            NothingToResumeError: There is no turn to go on with, and no task.
+        """
+        # What the turn did and asks is known before the server asks it again.
+        before = await self._unfinished_turn(client, session_id)
+        for event in before:
+            self.items.event(event)
+        self._renderer.recall(before, {item.id for item in self.items})
+        status = await client.command(names.RESUME, {"sessionId": session_id})
+        self.items.status(status.get("open", []))
+        self._parked = self._parked or status.get("state") == "parked"
+        if self._task.prompt is not None or self._task.plan is not None:
+            return False
+        if "turnId" in status:
+            self.turn_id = str(status["turnId"])
+        elif self._task.goes_on:
+            started = await client.command(names.CONTINUE, {"sessionId": session_id})
+            self.turn_id = str(started["turnId"])
+            if self.interrupts:
+                self._cancel(client)
+        else:
+            raise NothingToResumeError(f"{session_id} has no unfinished turn; give a task")
+        return True
 
     async def _unfinished_turn(self, client: Client, session_id: str) -> list[logged.WireEvent]:
         events: list[logged.WireEvent] = []

@@ -109,6 +109,22 @@ class TerminalKeyboard:
             if not (early := line is not None and await self._goes_on(PASTE_SECONDS)):
                 return line
 
+    async def secret(self, draw: Callable[[bool], None]) -> str | None:
+        """Ask for a line that is not shown while it is typed, and that may be pasted; None at the end of the input."""
+        draw(False)
+        try:
+            before, silent = termios.tcgetattr(self._descriptor), termios.tcgetattr(self._descriptor)
+        except termios.error:  # it was closed
+            return None
+        silent[3] &= ~termios.ECHO
+        try:
+            # What was typed before the question is thrown away.
+            termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, silent)
+            return await self._line()
+        finally:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, before)
+
     async def _goes_on(self, seconds: float) -> bool:
         """Throw away what was typed up to now, and all that comes until nothing came for `seconds`; True if something came."""
         came = False
@@ -159,7 +175,7 @@ class TerminalKeyboard:
             loop.remove_reader(self._descriptor)
 
 
-def keyboard(shown_on: TextIO) -> Keyboard | None:
+def keyboard(shown_on: TextIO) -> TerminalKeyboard | None:
     """The user's keyboard; None where nobody can answer.
 
     Args:

@@ -13,7 +13,7 @@ from outrider.app import App
 from outrider.commands import begin
 from outrider.lsp.editor import ClientEditor
 from outrider.lsp.features.check_failures import CheckFailures
-from outrider.lsp.features.code_actions import Cursor, code_actions, code_lenses
+from outrider.lsp.features.code_actions import CHOOSE_MODEL, Cursor, code_actions, code_lenses
 from outrider.lsp.features.progress import ProgressFactory
 from outrider.lsp.features.progress_reporter import Reporter
 from outrider.lsp.features.task_actions import SHORT_PROMPT, short
@@ -25,6 +25,7 @@ from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.transport.log import keep_out
 from outrider.workspace.documents.documents import DocumentStore
 from outrider_protocol import (
+    ACTION_PREFIX,
     ANSWER,
     CANCEL,
     CHANGES,
@@ -141,14 +142,25 @@ class Bridge:
             raise CommandError(REQUEST_FAILED, ALREADY_SENT, {"reason": "already_resolved"})
         try:
             result = await self._commands.execute(command, argument)
-        except CommandError as error:
+        except CommandError as told:
+            error = self._with_the_way(told)
             document.not_done(error.message)
             if isinstance(draft, str):
                 document.put_back(draft)
-            raise
+            raise error from told
         text = next((given[key] for key in _ASKED_FOR[command] if key in given), None)
         document.done(text if isinstance(text, str) else None)
         return result
+
+    def _with_the_way(self, error: CommandError) -> CommandError:
+        """A refusal for want of a model, with the action that leads to one."""
+        is_stock = not self._app.settings.now.events
+        if (error.data or {}).get("reason") != "model_unavailable" or not (
+            is_stock and self._app.lacks_model
+        ):
+            return error
+        message = f"{error.message}, or take the code action `{ACTION_PREFIX}{CHOOSE_MODEL}`"
+        return CommandError(error.code, message, error.data)
 
     @contextmanager
     def _before_its_events(self, session_id: str) -> Generator[None]:
@@ -204,6 +216,10 @@ class Bridge:
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Take over other workspace folders."""
         self._app.set_folders(folders)
+
+    def saved(self, uri: str) -> None:
+        """Take note that a document was saved."""
+        self._app.setup_document.saved(uri)
 
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Have the sessions follow what the user renamed."""
@@ -280,6 +296,9 @@ class ClosedBridge:
 
     async def folders_changed(self, folders: tuple[tuple[str, str], ...]) -> None:
         """Nothing to tell."""
+
+    def saved(self, uri: str) -> None:
+        """Nobody to take note."""
 
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Nobody to follow them."""

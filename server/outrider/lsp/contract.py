@@ -41,6 +41,10 @@ class Bridge(Protocol):
         """Take over other workspace folders: name and URI of each."""
         ...
 
+    def saved(self, uri: str) -> None:
+        """Take note that a document was saved."""
+        ...
+
     def files_renamed(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Take in what was renamed in the editor: old and new URI of each file or folder."""
         ...

@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         help="file, readable only by its owner, with the token that the client sends as initializationOptions.tcpToken; "
         f"or the environment variable {TOKEN_VARIABLE}",
     )
-    parser.add_argument("--model", metavar="MODEL", help="provider/name or scripted:PATH")
+    parser.add_argument("--model", metavar="MODEL", help="provider/name")
     parser.add_argument("--permission-mode", choices=_MODES, help="what Outrider may do without asking")
     parser.add_argument("--state-dir", metavar="PATH", help="folder of the log")
     # LSP 3.17, "Implementation Considerations": how a client says who it is before it can say `initialize`.

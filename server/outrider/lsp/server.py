@@ -308,6 +308,8 @@ class Server(LanguageServer):
 
     def _did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         self.documents.save(params.text_document.uri, params.text)
+        if self._bridge is not None and self._bridge.done() and not self._bridge.cancelled():
+            self._bridge.result().saved(params.text_document.uri)
 
     def _did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         self.documents.close(params.text_document.uri)

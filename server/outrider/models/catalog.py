@@ -118,6 +118,8 @@ class Catalog:
         self.warn = warn
         """Tells the user what a model will not do."""
         self._opened: dict[str, HttpProvider] = {}
+        self._replaced: list[HttpProvider] = []
+        """Those that were set up anew: turns that run may still use them."""
         self._told: dict[str, Facts] = {}
         self._profiles: dict[str, tuple[object, Profile]] = {}
         """The profile of each model, and what was told and learned of it by then: each step asks several times."""
@@ -256,7 +258,7 @@ class Catalog:
         self, reference: str | None, cursor: int, learned: Mapping[str, str]
     ) -> Model | ModelProblem:
         if reference is None or not reference.strip():
-            return ModelProblem(f"no model is set: set `model` to `provider/name`{self._configured()}")
+            return ModelProblem("no model is set: run `outrider setup` in a terminal")
         reference = reference.strip()
         if is_script(reference):
             script = await self._open_file(reference, cursor)
@@ -326,6 +328,28 @@ class Catalog:
         await asyncio.gather(*(self.look_up(one) for one in named if one.partition("/")[0] in of_ollama))
         return found
 
+    def set_up(self, name: str, settings: ProviderSettings) -> None:
+        """Take in a provider that the user has set up; what was known of one of that name does not count any more.
+
+        Args:
+            name: Its name in the settings.
+            settings: How it is reached.
+        """
+        self._providers = {**self._providers, name: settings}
+        mark = f"{name}/"
+        for known in (self._told, self._profiles, self._learned, self._paces):
+            for reference in [one for one in known if one.startswith(mark)]:
+                del known[reference]
+        for reference in [one for one in self._asked if one.startswith(mark)]:
+            self._asked.pop(reference).cancel()
+        if (before := self._opened.pop(name, None)) is not None:
+            self._replaced.append(before)
+
+    def knows(self, reference: str | None) -> bool:
+        """Whether a model is named whose provider is configured; a script counts as one."""
+        name, _, model = (reference or "").strip().partition("/")
+        return is_script(reference or "") or (name in self._providers and bool(model))
+
     @property
     def keys_given(self) -> frozenset[str]:
         """Every key that was looked up for a provider so far."""
@@ -363,8 +387,9 @@ class Catalog:
         await asyncio.gather(*self._asked.values(), return_exceptions=True)
         if self._refusals is not None:
             await self._refusals.close()
-        opened = list(self._opened.values())
+        opened = [*self._opened.values(), *self._replaced]
         self._opened.clear()
+        self._replaced.clear()
         await asyncio.gather(*(provider.close() for provider in opened))
 
     def _provider(self, name: str) -> HttpProvider:
@@ -408,7 +433,7 @@ class Catalog:
 
     def _configured(self) -> str:
         if not self._providers:
-            return "; no provider is configured: set `providers`, or use `scripted:PATH`"
+            return "; no provider is configured: run `outrider setup` in a terminal"
         return f"; the configured providers are {', '.join(sorted(self._providers))}"
 
 

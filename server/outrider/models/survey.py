@@ -56,18 +56,32 @@ class Offer:
     """What."""
 
 
-_KEYS: tuple[tuple[str, str, ProviderKind, str], ...] = (
-    ("OPENAI_API_KEY", "openai", "openai-responses", "https://api.openai.com/v1"),
-    ("ANTHROPIC_API_KEY", "anthropic", "anthropic", "https://api.anthropic.com/v1"),
-    ("GEMINI_API_KEY", "gemini", "gemini", "https://generativelanguage.googleapis.com/v1beta"),
-    ("GOOGLE_API_KEY", "google", "gemini", "https://generativelanguage.googleapis.com/v1beta"),
-    ("OPENROUTER_API_KEY", "openrouter", "openai-chat", "https://openrouter.ai/api/v1"),
-    ("GROQ_API_KEY", "groq", "openai-chat", "https://api.groq.com/openai/v1"),
-    ("MISTRAL_API_KEY", "mistral", "openai-chat", "https://api.mistral.ai/v1"),
-    ("DEEPSEEK_API_KEY", "deepseek", "openai-chat", "https://api.deepseek.com/v1"),
-    ("XAI_API_KEY", "xai", "openai-chat", "https://api.x.ai/v1"),
+HOSTED: tuple[tuple[str, str, str, ProviderKind, str], ...] = (
+    ("OPENAI_API_KEY", "OpenAI", "openai", "openai-responses", "https://api.openai.com/v1"),
+    ("ANTHROPIC_API_KEY", "Anthropic", "anthropic", "anthropic", "https://api.anthropic.com/v1"),
+    (
+        "GEMINI_API_KEY",
+        "Google Gemini",
+        "gemini",
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+    ),
+    (
+        "GOOGLE_API_KEY",
+        "Google Gemini",
+        "google",
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+    ),
+    ("OPENROUTER_API_KEY", "OpenRouter", "openrouter", "openai-chat", "https://openrouter.ai/api/v1"),
+    ("GROQ_API_KEY", "Groq", "groq", "openai-chat", "https://api.groq.com/openai/v1"),
+    ("MISTRAL_API_KEY", "Mistral", "mistral", "openai-chat", "https://api.mistral.ai/v1"),
+    ("DEEPSEEK_API_KEY", "DeepSeek", "deepseek", "openai-chat", "https://api.deepseek.com/v1"),
+    ("XAI_API_KEY", "xAI", "xai", "openai-chat", "https://api.x.ai/v1"),
 )
-LOCAL_SERVERS: tuple[tuple[int, str, str, ProviderKind, str], ...] = (
+"""The variable in which the key of a provider usually is, what users call it, a name, its dialect and its address."""
+LocalServers = tuple[tuple[int, str, str, ProviderKind, str], ...]
+LOCAL_SERVERS: LocalServers = (
     (11434, "Ollama", "ollama", "ollama", ""),
     (1234, "LM Studio", "lmstudio", "openai-chat", "/v1"),
     (8080, "llama.cpp", "llamacpp", "openai-chat", "/v1"),
@@ -131,13 +145,11 @@ async def facts_about(provider: HttpProvider, model: str, clock: Clock) -> Facts
     return None if isinstance(said, ModelFailure) else facts_of_shown(mapping(said))
 
 
-async def offers(
-    env: Mapping[str, str], clock: Clock, servers: tuple[tuple[int, str, str, ProviderKind, str], ...]
-) -> list[Offer]:
+async def offers(env: Mapping[str, str], clock: Clock, servers: LocalServers) -> list[Offer]:
     """What could be configured: keys in `env`, and those of `servers` that answer on this machine."""
     by_key = [
         Offer(f"a key in {variable}", name, kind, url, variable)
-        for variable, name, kind, url in _KEYS
+        for variable, _, name, kind, url in HOSTED
         if env.get(variable, "").strip()
     ]
     local = await asyncio.gather(*(_local(server, clock) for server in servers))

@@ -588,6 +588,16 @@ commands.permissions = {
   complete = PERMISSIONS,
 }
 
+commands.setup = {
+  about = 'set up a model: choose a provider, give its key, choose a model, try it',
+  run = function()
+    local client = client_of.needed()
+    if client then
+      require('outrider.setup').begin(client)
+    end
+  end,
+}
+
 commands.doctor = {
   about = 'look at the set-up',
   run = function()

@@ -1469,6 +1469,7 @@
 ---@field keeps? ('keyring'|'file'|'env'|'client')[]
 ---@field model? string
 ---@field models? outrider.SetupModel[]
+---@field note? string
 ---@field problem? string
 ---@field providers? outrider.SetupProvider[]
 ---@field trial? outrider.SetupTrial

@@ -47,10 +47,15 @@ export class Keys {
       ignoreFocusOut: true,
     });
     if (!key) return false;
+    await this.keep(name, key);
+    return true;
+  }
+
+  /** Keep a key for the servers to come. */
+  async keep(name: string, key: string): Promise<void> {
     this.watch.changing(name, key);
     await this.context.secrets.store(secretOf(name), key);
     await this.remember([...new Set([...this.names, name])]);
-    return true;
   }
 
   /** Forget a key. Gives whether one is gone. */

@@ -1579,6 +1579,7 @@ export interface SetupResult {
   keeps?: ("keyring" | "file" | "env" | "client")[];
   model?: string;
   models?: SetupModel[];
+  note?: string;
   problem?: string;
   providers?: SetupProvider[];
   trial?: SetupTrial;

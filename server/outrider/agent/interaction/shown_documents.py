@@ -16,6 +16,7 @@ from outrider_protocol.events import Open
 
 FOLDER = ".outrider"
 TASK = "task.md"
+SETUP = "setup.md"
 _PLANS = "plans"
 _CONVERSATION = "task.session"
 """Names the session that the task document is about, as nobody may have saved the document."""
@@ -64,6 +65,8 @@ def paper_of(folders: Folders, path: Path) -> Paper | None:
         return None
     if path.name == TASK:
         return Paper("task")
+    if path.name == SETUP:
+        return Paper("setup")
     kind, _, rest = path.stem.partition("-")
     return Paper(kind, rest) if kind in {"answer", "review", "changes"} and rest else None
 
@@ -81,6 +84,11 @@ def note_below(text: str) -> str:
 async def task_paper(folders: Folders) -> Path | str:
     """The task document, made where it is missing; a text says why it cannot be."""
     return await _write(folders, TASK, _TASK_TEXT, keep=True)
+
+
+async def setup_paper(folders: Folders, text: str) -> Path | str:
+    """The document in which a model is set up, always as it is written here: what stood there may be anybody's."""
+    return await _write(folders, SETUP, text, keep=False)
 
 
 async def note_conversation(folders: Folders, session_id: str) -> None:

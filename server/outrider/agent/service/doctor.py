@@ -3,47 +3,29 @@
 import asyncio
 import sys
 from collections.abc import Mapping
-from contextlib import aclosing
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from outrider.agent.context.budget import STANDING_SHARE
 from outrider.agent.context.offer import Offer, is_small
 from outrider.agent.context.tokens import Counter
 from outrider.agent.loop.tool_context import Commands
 from outrider.agent.service.servers import servers as mcp_servers
+from outrider.agent.service.trial import try_tools
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.models.routing.choose import in_order
-from outrider.models.text_tools.formats import handed_on
 from outrider.permissions.policy.trust import Trust
-from outrider.ports.model import Message, ModelFailure, ModelRequest, ModelResponse, Switched, ToolSpec
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
 from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check, ServerInfo, ServersParams, ServersResult
 from outrider_protocol.settings import Settings, is_script
 
-PROBE_SECONDS: Final = 60.0
-"""How long the answer may take."""
 AT_ONCE: Final = 4
 """Models that are asked at the same time."""
 MOST_PROBED: Final = 16
 """Models that are asked at all: each request costs something."""
-_TOOL: Final = ToolSpec(
-    "report_ready",
-    "Says that tools can be called.",
-    {
-        "type": "object",
-        "properties": {"word": {"type": "string"}},
-        "required": ["word"],
-        "additionalProperties": False,
-    },
-)
-_TASK: Final = (
-    "This is a test by Outrider's doctor: can you call tools? "
-    "Call the tool report_ready once, with the word `ready`, and say nothing else."
-)
 
 
 def models_of(settings: Settings) -> list[str]:
@@ -62,59 +44,14 @@ async def try_all(services: Services) -> list[Check]:
 
     async def tried(reference: str) -> Check:
         async with free:
-            return await try_tools(services, reference)
+            came = await try_tools(services.catalog, services.runtime.deadlines, reference)
+            return Check(name="tools", status=came.status, detail=f"{reference}: {came.detail}")
 
     checks = await asyncio.gather(*(tried(one) for one in models[:MOST_PROBED]))
     if left := models[MOST_PROBED:]:
         detail = f"more than {MOST_PROBED} models are set; not tested: {', '.join(left)}"
         return [*checks, Check(name="tools", status="warn", detail=detail)]
     return checks
-
-
-async def try_tools(services: Services, reference: str) -> Check:
-    """Ask a model to call a tool, and say what came of it.
-
-    Args:
-        services: The house.
-        reference: The model.
-    """
-
-    def check(status: Literal["ok", "warn", "fail"], detail: str) -> Check:
-        return Check(name="tools", status=status, detail=f"{reference}: {detail}")
-
-    model = await services.catalog.open(reference, learned={reference: ""})
-    if isinstance(model, ModelProblem):
-        return check("fail", model.message)
-    request = ModelRequest("probe", [Message("user", _TASK)], [_TOOL])
-    form, answer, keep = model.tool_format, None, ""
-    try:
-        limit = services.runtime.deadlines.timeout(PROBE_SECONDS)
-        async with limit, aclosing(model.stream(request)) as items:
-            async for item in items:
-                if isinstance(item, Switched):
-                    form = item.tool_format
-                    keep = f'; to use this from the start, set models."{reference}".toolFormat = "{form}"'
-                elif isinstance(item, ModelResponse | ModelFailure):
-                    answer = item
-    except TimeoutError:
-        return check("fail", f"no answer in {PROBE_SECONDS:g} s")
-    finally:
-        await model.close()
-    if not isinstance(answer, ModelResponse):
-        return check("fail", answer.message if answer is not None else "it ended without an answer")
-    if not keep:
-        services.catalog.forget_refusal(reference)
-    how = "in the provider's own format" if form is None else f"as text, in the format {form}"
-    if any(call.name == _TOOL.name for call in answer.tool_calls):
-        return check("ok", f"calls tools {how}{keep}")
-    written = handed_on(answer.text, [_TOOL], services.catalog.profile(reference).text_format)
-    if written is not None:
-        line = f'models."{reference}".toolFormat = "{written}"'
-        return check(
-            "warn", f"was asked for a call, {how}, and wrote it as text, in the format {written}: set {line}"
-        )
-    other = "" if form is None else "; another `toolFormat` may work"
-    return check("warn", f"was asked for a tool call, {how}, and made none{other}")
 
 
 INSTALL = (

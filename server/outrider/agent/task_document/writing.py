@@ -25,7 +25,6 @@ LONG = 100_000
 """Characters from which on the new text is worked out beside the event loop."""
 MOST_FAILURES = 2
 """Edits that come to nothing, before any was put in, after which the file is written instead."""
-_LABEL = "Outrider: task document"
 
 Renew = Callable[[str], str]
 
@@ -33,8 +32,11 @@ Renew = Callable[[str], str]
 class Writing:
     """The one that writes."""
 
-    def __init__(self, documents: DocumentStore, editor: Editor, clock: Clock) -> None:
-        """Write into `documents` through `editor`, or onto the disk."""
+    def __init__(
+        self, documents: DocumentStore, editor: Editor, clock: Clock, what: str = "task document"
+    ) -> None:
+        """Write into `documents` through `editor`, or onto the disk; `what` names the document to the user."""
+        self._label = f"Outrider: {what}"
         self._documents = documents
         self._editor = editor
         self._clock = clock
@@ -97,7 +99,7 @@ class Writing:
                 for hunk in text_hunks(document.text, wanted)
             ]
             edit = DocumentEdit(document.uri, document.version, placed)
-            claimed = (await self._editor.apply(_LABEL, [edit])).claimed
+            claimed = (await self._editor.apply(self._label, [edit])).claimed
 
         def is_changed(now: Document | None) -> bool:
             return now is None or now.text != document.text

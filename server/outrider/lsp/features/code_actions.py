@@ -39,6 +39,7 @@ from outrider_protocol import (
     ANSWER,
     ANSWER_IN_DOCUMENT,
     CANCEL,
+    CONTINUE,
     KEEP,
     OPEN,
     PLAN,
@@ -61,6 +62,7 @@ _INSTRUCTION = re.compile(
 """The beginning of a comment that is an instruction, in whatever comment signs the language has, maybe behind code. No part
 of it can match in two ways, as lines may be long."""
 _COMMENT_ENDS = ("*/", "-->", "*)", "-}")
+CHOOSE_MODEL = "choose a model…"
 _MOST_DIAGNOSTICS = 5
 _MOST_COMMANDS = 8
 _LONGEST_PROBLEM = 120
@@ -106,7 +108,12 @@ async def code_actions(
     if paper is not None and paper[0].kind == "task":
         told = app.task_document.told_in(paper[1])
         sessions = _for_sessions(app, await _hunks_here(app, cursor), told.session_id if told else None)
-        actions = [*task_actions(app, paper[1], cursor.end.line), *sessions, *_for_resting(app, paper[1])]
+        actions = [
+            *_to_a_model(app),
+            *task_actions(app, paper[1], cursor.end.line),
+            *sessions,
+            *_for_resting(app, paper[1]),
+        ]
         return _of_kinds(only, actions)
     written = [] if paper is None else await _for_paper(app, *paper)
     # A plain yes beside a review that is being written would throw away what the user wrote.
@@ -116,6 +123,7 @@ async def code_actions(
         *(written if reviewed else ()),
         *waiting,  # what waits for the user comes first
         *(() if reviewed else written),
+        *_to_a_model(app),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),
         *_for_sessions(app, await _hunks_here(app, cursor), None),
@@ -142,6 +150,8 @@ def _paper_at(app: App, cursor: Cursor) -> tuple[Paper, str] | None:
 
 
 async def _for_paper(app: App, paper: Paper, content: str) -> list[dict[str, Any]]:
+    if paper.kind == "setup":  # saving it does what it asks for
+        return []
     if paper.kind == "changes":
         return await _for_changes(app, paper.item_id or "", content)
     if paper.kind == "review":
@@ -246,7 +256,35 @@ def _for_commands(app: App, cursor: Cursor, text: str) -> Iterator[dict[str, Any
             "context": {"selection": {"uri": cursor.uri, "range": cursor.range}},
         }
         about = f": {short(command.description)}" if command.description else ""
-        yield action(f"/{command.name}{about}", "refactor.rewrite", RUN, argument)
+        yield action(f"/{command.name}{about}", "refactor.rewrite", RUN, _continued(app, argument))
+
+
+def _to_a_model(app: App) -> Iterator[dict[str, Any]]:
+    """The way to a model, where none is set that can be had."""
+    if app.lacks_model:
+        yield action(CHOOSE_MODEL, ACTION_KIND, OPEN, {"what": "setup"})
+
+
+def _going_on(app: App, text: str, argument: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The other ways to give a task than in the conversation that goes on: in a new one, or in a fork of that one.
+
+    Args:
+        app: The services of the server.
+        text: What the task is called.
+        argument: The task, which names no session.
+    """
+    if (latest := app.sessions.latest) is None:
+        return
+    yield action(f"as a new task: {text}", "refactor.rewrite", RUN, argument)
+    session = next((one for one in app.sessions.running if one.id == latest), None)
+    if session is None or session.record.state.current is None:
+        forked = {**argument, "fork": {"sessionId": latest}}
+        yield action(f"fork from here: {text}", "refactor.rewrite", RUN, forked)
+
+
+def _continued(app: App, argument: dict[str, Any]) -> dict[str, Any]:
+    """A task in the conversation that this client was in last, or in a new one where there is none."""
+    return {**argument, "continue": True} if app.sessions.latest is not None else argument
 
 
 def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -260,12 +298,9 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
         # What it says comes first, as titles and messages show the beginning alone.
         place = f"the comment in {path}, line {line + 1}"
         prompt = f"{text} (this is what {place}, asks for: do it, and remove the comment)"
-        yield action(
-            f"do “{short(text)}”",
-            "refactor.rewrite",
-            RUN,
-            {"prompt": prompt, "context": {"selection": selection}},
-        )
+        argument = {"prompt": prompt, "context": {"selection": selection}}
+        yield action(f"do “{short(text)}”", "refactor.rewrite", RUN, _continued(app, argument))
+        yield from _going_on(app, f"“{short(text)}”", argument)
     for item in diagnostics[:_MOST_DIAGNOSTICS]:
         message = str(item.get("message", "")).strip()
         if message:
@@ -275,7 +310,7 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
                 f"fix “{short(message)}”",
                 "quickfix",
                 RUN,
-                {"prompt": prompt, "context": context},
+                _continued(app, {"prompt": prompt, "context": context}),
                 diagnostics=[item],
             )
     yield from _for_commands(app, cursor, document.text)
@@ -286,7 +321,7 @@ def _for_place(app: App, cursor: Cursor, diagnostics: Sequence[dict[str, Any]]) 
             "mode": "explore",
             "context": {"selection": selection},
         }
-        yield action("explain selection", ACTION_KIND, RUN, argument)
+        yield action("explain selection", ACTION_KIND, RUN, _continued(app, argument))
     yield action("write a task…", ACTION_KIND, OPEN, {"what": "task"})
 
 
@@ -367,9 +402,14 @@ def _undo_turn(app: App, session_id: str, named: UndoneTurn | None) -> dict[str,
 
 def _failed(running: list[Session]) -> Iterator[dict[str, Any]]:
     """What failed last, once more: the model could not be reached, or had no key, and now it may."""
-    if not running or not (turns := list(running[-1].turns.values())) or turns[-1].outcome != "failed":
+    if not running or not (turns := list(running[-1].turns.values())):
         return
     turn = turns[-1]
+    if turn.outcome == "budget_exhausted":
+        what = short(turn.prompt, SHORT_PROMPT)
+        yield action(f"continue “{what}”", ACTION_KIND, CONTINUE, {"sessionId": running[-1].id})
+    if turn.outcome != "failed":
+        return
     argument: dict[str, Any] = {"prompt": turn.prompt, "mode": turn.mode, "sessionId": running[-1].id}
     if turn.context is not None:
         argument["context"] = turn.context.to_wire()

@@ -167,6 +167,9 @@ def _sent(app: App, told: Conversation | None, written: str) -> Iterator[dict[st
         yield action(
             f"Send “{what}” as a new conversation", "refactor.rewrite", RUN, {"prompt": written, **draft}
         )
+        if not (is_running or is_left):
+            forked = {"prompt": written, "fork": same, **draft}
+            yield action(f"Send “{what}” in a fork from here", "refactor.rewrite", RUN, forked)
     if is_elsewhere:
         return
     yield action(f"plan “{what}”", "refactor.rewrite", RUN, {**sent, "mode": "plan"})

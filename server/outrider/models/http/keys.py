@@ -46,15 +46,20 @@ class Keys:
 
     async def key(self, source: KeySource) -> str | NoKey:
         """The key that a source holds now. Requests at the same time share one look."""
-        if source.env is not None:
-            return self._taken(source, self._env.get(source.env, ""), f"set {source}")
         if (known := self._known.get(source)) is not None:
             return known
+        if source.env is not None:
+            return self._taken(source, self._env.get(source.env, ""), f"set {source}")
         looking = self._looking.get(source)
         if looking is None:
             looking = self._looking[source] = asyncio.create_task(self._look(source), name="look up a key")
             looking.add_done_callback(lambda _: self._looking.pop(source, None))
         return await asyncio.shield(looking)
+
+    def take(self, source: KeySource, key: str) -> None:
+        """Learn the key of a source from the user, who has just given it: a variable has it at the next start only."""
+        self._known[source] = key
+        self._given |= {key}
 
     def refused(self, source: KeySource, key: str) -> None:
         """Learn that a provider did not take a key: the source is asked again at the next request."""

@@ -1,0 +1,72 @@
+"""`outrider run --continue`, `--last` and `--fork`: going on without looking up an id."""
+
+import json
+
+import pytest
+
+from outrider.cli import main as command_line
+
+LOOK = {"tool_calls": [{"name": "read_file", "input": {"path": "a.txt"}}]}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    """Runs `outrider run` in a folder; gives its exit code, the events, and what stands on standard error."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    script = tmp_path / "s.json"
+    script.write_text(json.dumps({"turns": [{"text": "First."}, {"text": "Second."}]}))
+
+    def go(*options, model=f"scripted:{script}"):
+        code = command_line.main(["run", *options, "-C", str(folder), "--model", model, "--json"])
+        out, errors = capfd.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], errors
+
+    go.turns = lambda turns, **more: script.write_text(json.dumps({"turns": turns, **more}))
+    return go
+
+
+def sessions_of(events):
+    return {event["sessionId"] for event in events}
+
+
+@pytest.mark.parametrize("option", ["--continue", "--last"])
+def test_a_task_goes_on_in_the_latest_session(run, option):
+    _, first, _ = run("Begin.")
+    code, second, _ = run("And then?", option)
+    assert (code, sessions_of(second)) == (0, sessions_of(first))
+    assert [one["data"]["text"] for one in second if one["type"] == "model.responded"][-1] == "Second."
+
+
+def test_a_fork_is_another_session_that_knows_the_first(run):
+    _, first, _ = run("Begin.")
+    code, second, _ = run("Another way.", "--fork")
+    (forked,) = [one for one in second if one["type"] == "session.forked"]
+    assert (code, sessions_of(first) & {forked["sessionId"]}) == (0, set())
+
+
+def test_what_stopped_goes_on_without_a_task(run):
+    run.turns([LOOK, {"text": "Half of", "fault": {"kind": "cut", "after": 4}}, {"text": "Done."}])
+    code, first, _ = run("Begin.")
+    assert code == 1
+    code, second, _ = run("--continue")
+    assert (code, sessions_of(second)) == (0, sessions_of(first))
+    (started,) = [one for one in second if one["type"] == "turn.started" and one["data"].get("continues")]
+    assert started["data"]["prompt"] == "Begin."
+
+
+def test_without_a_session_that_is_said_on_standard_error_alone(run):
+    code, events, errors = run("--continue")
+    assert (code, events) == (2, [])
+    assert "this folder has no sessions yet" in errors
+
+
+@pytest.mark.parametrize(
+    "options", [["--fork"], ["x", "--last", "--session", "ses_1"], ["--fork", "--plan", "p.md"]]
+)
+def test_what_cannot_be_meant_is_a_usage_error(run, options):
+    assert run(*options)[0] == 2
