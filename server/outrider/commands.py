@@ -12,7 +12,6 @@ from pydantic_core import to_jsonable_python
 from outrider.agent.context.workspace_news import BYTES_PER_TOKEN, words_of
 from outrider.agent.interaction import plan_document
 from outrider.agent.interaction.inbox import FROM_ANYBODY
-from outrider.agent.session.joined import ONLY_WATCHED
 from outrider.agent.interaction.plan_document import PlanProblem
 from outrider.agent.service import doctor, whole_sessions
 from outrider.agent.service.commands import commands
@@ -21,6 +20,7 @@ from outrider.agent.service.jobs import jobs
 from outrider.agent.service.models import models
 from outrider.agent.service.permissions import permissions
 from outrider.agent.service.servers import servers
+from outrider.agent.session.joined import ONLY_WATCHED
 from outrider.agent.session.session import Refused
 from outrider.app import App
 from outrider.guests import FOR_GUESTS, Guests

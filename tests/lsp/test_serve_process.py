@@ -450,7 +450,15 @@ async def test_without_a_token_tcp_only_watches_what_another_server_runs(start, 
     calls = [{"name": "run_command", "input": {"command": "touch owned"}, "id": "a"}]
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": [{"text": "", "tool_calls": calls}, {"text": "done"}]}))
-    argv = ["-m", "outrider", "serve", "--state-dir", str(tmp_path / "state"), "--model", f"scripted:{script}"]
+    argv = [
+        "-m",
+        "outrider",
+        "serve",
+        "--state-dir",
+        str(tmp_path / "state"),
+        "--model",
+        f"scripted:{script}",
+    ]
     command = ("env", f"HOME={home}", f"XDG_CONFIG_HOME={home}", sys.executable, *argv)
     params = {
         "processId": None,
