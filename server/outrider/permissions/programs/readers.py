@@ -345,7 +345,7 @@ def _checks_more(argv: Sequence[Word]) -> str | None:
     name, first = argv[0].text or "", argv[1].text if len(argv) > 1 else None
     reader = _CHECKERS_TOLD.get((name, first or "")) or _CHECKERS.get(name)
     if reader is None:
-        said = (argv[0].text if not starter else " ".join(starter)) or ""
+        said = " ".join((*starter, argv[0].text or argv[0].source)) if starter else name
         return f"{said} is not known to only read" if said else "what it runs is not known"
     return _more(reader, name, argv[1:])
 
