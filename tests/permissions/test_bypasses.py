@@ -393,7 +393,7 @@ def test_what_goes_in_a_read_only_sandbox_does_no_harm(workspace, tmp_path, worl
     lines = [
         line for line in commands if decided(line, workspace, "ask", [], sandbox=True).verdict == "allow"
     ]
-    assert {"sed 's/a/b/w x' a.py", "awk '{system(\"x\")}' a.py", "grep -r x .", "cat $x"} <= set(lines)
+    assert {"sed -f x a.py", 'awk "{print $1}" a.py', "grep -r x .", "cat $x"} <= set(lines)
     assert_harmless(workspace, tmp_path, world, [(line, workspace) for line in lines])
 
 
@@ -705,3 +705,52 @@ def test_a_line_of_very_many_programs_offers_no_rules_and_is_read_in_linear_time
     assert seconds(14_000) < 20 * max(seconds(1_400), 0.001)
     few = look_at("; ".join(f"x{number} a" for number in range(MOST_OFFERED)), folders, workspace)
     assert len(few.patterns) == MOST_OFFERED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "awk 'BEGIN { system(\"rm a.py\") }'",
+        "awk '{print > \"x\"}' a.py",
+        "awk '{print | \"sh\"}' a.py",
+        "awk '{print >> f}' f=x a.py",
+        "gawk '@load \"x\"' a.py",
+        "sed 's/a/b/w x' a.py",
+        "sed -n 's/a/curl/e' a.py",
+        "sed '1w x' a.py",
+        "sed '1e touch x' a.py",
+        "sed -e '/a/{p;w x' -e '}' a.py",
+        "base64 -o x a.py",
+        "base64 -Dox a.py",
+        "base64 --output=x a.py",
+        "jq --from-file x.jq . a.py",
+        "xmllint -shell a.py",
+        "bat cache --build",
+        "cat ~/secret",
+        'cat "$HOME/secret"',
+        "ls ${HOME}",
+        "ls ~",
+    ],
+)
+def test_what_other_agents_call_dangerous_asks_though_a_read_only_sandbox_would_hold_it(
+    workspace, tmp_path, monkeypatch, command
+):
+    """What these say plainly is no reading; who allows it is asked before it fails, not after."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "secret").write_text("x\n")
+    assert decided(command, workspace, "ask", [], sandbox=True).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "awk '$3 > 5 && /a|b/ {print $1 \">\" $2}' a.py",
+        'awk \'NR>=1 || $1 == "x" {printf("%s\\n", $1)}\' a.py',
+        "sed -n '/we/p;/^w /,/e$/p' a.py",
+        "sed -E 's/(w|e)+/x/g; s#/#:#' a.py",
+        "sed 's/a/we/' a.py",
+        "base64 -w0 a.py",
+    ],
+)
+def test_what_only_looks_like_it_does_not_ask(workspace, command):
+    assert decided(command, workspace, "ask", [], sandbox=True).verdict == "allow"

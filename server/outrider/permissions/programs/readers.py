@@ -59,6 +59,12 @@ _SED_SAFE: Final = linear(
     "reading.sed",
     rf"(?:(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?)?!?(?:[pdqDPNnhHgGx=l]|s/[^/\\\[\n]*/[^/\\\n]*/[gpI0-9]*|s\|[^|\\\[\n]*\|[^|\\\n]*\|[gpI0-9]*);?)+",
 )
+_SED_WRITES: Final = linear(
+    "reading.sed_writes",
+    r"(?:^|[;{}\n])[ \t]*(?:[0-9$,~+! \t]|/[^/\n]*/[IM]?)*[wWe](?:[ \t]|$)"
+    r"|[/|,#@:!_%][gpiImM0-9]*[we](?:[ \t;}\n]|$)",
+)
+"""What a script has where it writes a file or runs a command, and few others have."""
 _SED_OPTIONS: Final = names("-n -E -r -s -u -z --quiet --silent --regexp-extended")
 
 
@@ -93,6 +99,28 @@ def _awk(arguments: Sequence[Word]) -> str | None:
     return next(
         (f"{word.source} may be an option" for word in rest[1:] if (word.text or "-").startswith("-")), None
     )
+
+
+_AWK_RUNS: Final = linear(
+    "reading.awk_runs",
+    rf"system[{SPACE}]*\(|[|>][{SPACE}&]*\"[A-Za-z0-9_./~-]|>>|getline|@[{SPACE}]*(?:load|include)",
+)
+"""What a program has where it writes a file or runs a command, and few others have."""
+
+
+def _says_more(name: str, arguments: Sequence[Word]) -> str | None:
+    """Why a script says plainly that it does more than read. A sandbox would stop it; the user hears of it before."""
+    if name == "sed":
+        says = any(word.text is not None and _SED_WRITES.search(word.text) for word in arguments)
+    elif name in {"awk", "gawk", "mawk", "nawk"}:
+        # What follows a dash is a separator or a value.
+        texts = [word.text or "" for word in arguments]
+        says = any(_AWK_RUNS.search(text) for text in texts if not text.startswith("-") or text[:2] == "--")
+    else:
+        says = False
+    if says:
+        return f"the script of {name} writes a file or runs a command"
+    return None
 
 
 _JQ_UNSAFE: Final = linear(
@@ -138,8 +166,9 @@ _FD: Final = Reader(names("-x -X -l --exec --exec-batch --list-details"), valued
 
 _READERS: Final[Mapping[str, Reader]] = _table(
     ("ls cat tac nl head tail cut paste column fold fmt expand unexpand rev tr comm join stat realpath readlink basename dirname cmp", _PLAIN),
-    ("od hexdump base64 seq expr echo printf pwd id whoami arch nproc uptime free tty uname which type test [ [[", _PLAIN),
+    ("od hexdump seq expr echo printf pwd id whoami arch nproc uptime free tty uname which type test [ [[", _PLAIN),
     ("true false : exit break continue return wait local shift read sleep cd locale", _PLAIN),
+    ("base64", Reader(names("-o --output"), alone=True, valued="wbi")),
     ("wc du df", Reader(names("--files0-from"), alone=True)),
     ("set", Reader(alone=True, script=_set)), ("command", Reader(alone=True, script=_command)),
     ("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum", _HASH),
@@ -153,17 +182,17 @@ _READERS: Final[Mapping[str, Reader]] = _table(
     ("strings", Reader()),
     ("objdump readelf size nm c++filt addr2line", Reader(names("--plugin"))),
     ("zcat bzcat xzcat zstdcat zipinfo hexyl tokei eza exa lsd", Reader()),
-    ("bat batcat", Reader(names("--pager --generate-config-file"))), ("cloc scc", Reader(names("--out --report-file --output -o"), valued="f")),
+    ("bat batcat", Reader(names("--pager --generate-config-file --build --clear"))), ("cloc scc", Reader(names("--out --report-file --output -o"), valued="f")),
     ("ag ack", Reader(names("-z --pager --search-zip"), below=None, valued="ABCGgm")),
     ("yq", Reader(names("-i -s --inplace --in-place --split-exp"), script=_jq)),
-    ("xmllint", Reader(names("--output --shell"))), ("iconv", Reader(names("-o --output"), valued="ft")),
+    ("xmllint", Reader(names("-o -output -shell --output --shell"))), ("iconv", Reader(names("-o --output"), valued="ft")),
     ("hostname", Reader(names("-F -b --file --boot"), operands=0)), ("lscpu lsb_release getconf groups cal factor sum b3sum", Reader()),
     ("diff", Reader(below=None)),
     ("rg", Reader(names("-z --pre --search-zip --hostname-bin"), below=None, valued="ABCeEfgjmMrtT")),
     ("fd fdfind", _FD),
     ("find", Reader(names("-delete -fprint -fprint0 -fprintf -fls -ok -okdir"), alone=True, below=names("-L -follow"))),
     ("sed", _SED), ("awk gawk mawk nawk", _AWK),
-    ("jq", Reader(script=_jq)),
+    ("jq", Reader(names("-f -L --from-file --library-path"), script=_jq)),
     ("shellcheck yamllint", Reader()),
     ("mypy", Reader(names("--install-types --non-interactive"))),
     ("pyright basedpyright", Reader(names("-w --watch --createstub --writebaseline"))),
@@ -213,7 +242,7 @@ _CHECKERS: Final[Mapping[str, Reader]] = _table(
     ("clang-format", Reader(names("-i"))), ("clang-tidy", Reader(names("-fix --fix --fix-errors --fix-notes --export-fixes -load --load"))),
     ("cppcheck", Reader(names("--dump --output-file --cppcheck-build-dir --addon --plist-output --clang"))),
     ("gofmt gofumpt goimports", Reader(names("-w -cpuprofile"))), ("rustfmt", Reader(needs=_CHECKS)), ("stylua", Reader(needs=_CHECKS)),
-    ("gcc g++ cc c++ clang clang++", Reader(names("-wrapper -fplugin -load -save-temps"), needs=names("-fsyntax-only"))),
+    ("gcc g++ cc c++ clang clang++", Reader(names("-wrapper -fplugin -load -save-temps -specs --specs"), needs=names("-fsyntax-only"))),
     ("rubocop", Reader(names("-a -A -x --fix-layout --autocorrect --autocorrect-all --auto-gen-config --regenerate-todo --out -o --init"), valued="cfrCD")),
 )  # fmt: skip
 """Programs that look for what is wrong in sources. Their settings may name code of the project, so that they need a sandbox.
@@ -268,7 +297,7 @@ def only_reads(program: Program) -> str | None:
         and (why := reader.script(arguments))
     ):
         return why
-    return _more(reader, name, arguments)
+    return _says_more(name, arguments) or _more(reader, name, arguments)
 
 
 def reads_alone(program: Program) -> str | None:
