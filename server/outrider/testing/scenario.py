@@ -67,7 +67,8 @@ def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = No
     }
     merged = _merged(defaults, settings or {})
     if isinstance(models := merged.get("models"), dict):
-        merged["models"] = {model if name == "$model" else name: known for name, known in models.items()}
+        known = cast("Object", models)
+        merged["models"] = {model if name == "$model" else name: of for name, of in known.items()}
     return merged
 
 
