@@ -25,6 +25,33 @@ async def test_a_verified_fix(acp, profile, tariff):
         assert [one["toolCallId"] for one in ended] == ["e", "r"]
 
 
+@pytest.mark.parametrize(
+    ("turns", "line"),
+    [
+        (
+            [EDIT, run("python3 -m unittest -q"), {"text": "All done."}],
+            "checked: tests (`python3 -m unittest -q`)",
+        ),
+        ([EDIT, {"text": "All tests pass."}], "unverified: no check was run"),
+        (
+            [EDIT, run("python3 -m unittest nosuch"), {"text": "All tests pass."}],
+            "check failed: `python3 -m unittest nosuch` (exit code 1)",
+        ),
+        (
+            [
+                {"tool_calls": [{"name": "update_plan", "input": {"items": [{"text": "Read it"}]}}]},
+                {"text": "Yes."},
+            ],
+            "1 item of the plan is open",
+        ),
+    ],
+)
+async def test_the_end_of_a_turn_says_what_was_checked(acp, tariff, turns, line):
+    async with acp("plain", turns, ["Allow once"] * 2) as client:
+        await client.prompt(await client.new_session(), "Two an hour.")
+        assert client.said().rstrip().endswith(f"> {line}")
+
+
 async def test_what_a_session_shows(acp, tariff):
     turns = [
         {

@@ -6,9 +6,11 @@ import pytest
 from scripting import FIX, step
 
 from outrider.cli.main import main
+from sandboxes import needs_bubblewrap
 
 FULL = {"permissionMode": "full"}
 CHECK = "grep -q 'hours \\* 2' tariff.py"
+FAILED = f"check failed: `{CHECK}` (exit code 1)"
 WRONG = {
     "name": "edit_file",
     "input": {"path": "tariff.py", "old": "hours * 3", "new": "hours * 4"},
@@ -92,6 +94,50 @@ async def test_a_check_that_hangs_is_ended_and_has_failed(begin):
     assert end_of(editor) == ("check_failed", "check failed: `sleep 60` (did not end by itself)")
 
 
+HOSTILE = {
+    "one that prints without a break": "head -c 3000000 /dev/zero | tr '\\0' x; exit 1",
+    "one that leaves processes behind": "for i in 1 2 3; do (setsid sleep 600 &) ; done; exit 1",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+async def test_a_check_that_does_harm_has_failed_and_the_turn_ends(case, begin):
+    editor = await begin("stock", [step(FIX), SAID, SAID], FULL)
+    await editor.run("Go.", acceptance=[HOSTILE[case]])
+    assert end_of(editor)[0] == "check_failed"
+    (result,) = [
+        one["data"]["content"]
+        for one in editor.events_of("tool.finished")
+        if one["data"]["name"] == "run_command"
+    ]
+    assert len(result) < 100_000
+    assert ("3 processes it left behind were ended" in result) == ("setsid" in HOSTILE[case])
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("answer", ["Reject", "Run outside once"])
+async def test_a_check_that_needs_the_network_asks_to_leave_the_sandbox(answer, begin):
+    check = "mkdir -p build; echo getaddrinfo failed; exit 1"
+    editor = await begin(
+        "stock",
+        [step(FIX), SAID, SAID],
+        {"permissionMode": "auto", "sandbox": "auto", "testing": {"clock": None, "ids": "sequential"}},
+        answers=[answer],
+    )
+    await editor.run("Go.", acceptance=[check])
+    assert [one.message.splitlines()[0] for one in editor.questions] == [
+        f"Run `{check}` again, outside the sandbox."
+    ]
+    assert end_of(editor) == ("check_failed", f"check failed: `{check}` (exit code 1)")
+
+
+async def test_the_editor_is_told_the_line_in_the_words_of_the_log(begin):
+    editor = await begin("stock", [step(WRONG), SAID, SAID], FULL)
+    await editor.run("Go.", acceptance=[CHECK])
+    assert end_of(editor)[1] == FAILED
+    assert any(one.text.endswith(f"({FAILED})") for one in editor.said)
+
+
 @pytest.mark.parametrize(("check", "code"), [(CHECK, 5), ("true", 0)])
 def test_the_exit_code_of_a_run_says_whether_a_check_failed(check, code, tmp_path, capfd):
     (tmp_path / "tariff.py").write_text("def price(hours):\n    return hours * 3\n")
@@ -100,4 +146,4 @@ def test_the_exit_code_of_a_run_says_whether_a_check_failed(check, code, tmp_pat
     arguments = ["run", "Go.", "-C", str(tmp_path), "--model", "scripted:script.json", "--yes-to", "edits"]
     arguments += ["--check", check, "--state-dir", str(tmp_path / "state")]
     assert main(arguments) == code
-    assert ("check failed: `grep" in capfd.readouterr().out) is bool(code)
+    assert (FAILED in " ".join(capfd.readouterr().out.split())) is bool(code)

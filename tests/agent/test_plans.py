@@ -1,8 +1,11 @@
 """A planning turn writes a document; the user changes it and starts it, with its steps in the plan and its checks as checks."""
 
+import json
+
 import pytest
 from scripting import DONE, FIX, KINDS, call, results, step
 
+from outrider.cli.main import main
 from outrider.testing.editor.wire_client import RpcError
 
 AUTO = {"permissionMode": "full"}
@@ -78,6 +81,16 @@ async def test_the_document_is_shown_and_how_it_is_started_is_said(begin):
     await editor.wait_for(lambda: editor.shown, "the plan is shown")
     assert editor.shown[-1]["uri"].endswith(PATH)
     assert any(f"Outrider wrote the plan {PATH}." in one.text for one in editor.said)
+
+
+def test_the_command_line_says_once_how_to_start_it_and_nothing_of_code_actions(tmp_path, capfd):
+    script = {"turns": [step(WRITE), PLANNED]}
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    arguments = ["run", "Go.", "-C", str(tmp_path), "--model", "scripted:script.json", "--mode", "plan"]
+    assert main([*arguments, "--state-dir", str(tmp_path / "state")]) == 0
+    said = capfd.readouterr()
+    assert "outrider run --plan" in " ".join(said.out.split())
+    assert "code action" not in said.out + said.err
 
 
 async def test_a_failed_check_of_the_plan_goes_back_and_ends_visibly(begin):

@@ -26,7 +26,7 @@ async def test_in_ask_a_search_through_all_files_is_no_question(world, begin, wo
 @in_both_worlds
 @pytest.mark.parametrize("answer", ["Allow once", "Reject"])
 async def test_one_that_writes_all_the_same_asks_then(world, answer, begin, workspace):
-    look = call("run_command", command="sed -n 'w made.txt' tariff.py", called="look")
+    look = call("run_command", command='f=made.txt; sed -n "w $f" tariff.py', called="look")
     editor = await begin("stock", [step(look), DONE], settings(world), answers=[answer])
     await editor.run("Go.")
     (question,) = editor.questions

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from outrider.cli.main import main
+from outrider.workspace.watch import copies
+from sandboxes import needs_bubblewrap
 
 RULES = """\
 [[rule]]
@@ -45,7 +47,7 @@ def outrider(tmp_path, monkeypatch, capsys):
         ("ls", "ask", "allow", [(["ls"], "allow")]),
         ("ls", "read-only", "allow", [(["ls"], "allow")]),
         ("make", "read-only", "deny", [(["make"], "deny")]),
-        ("make", "full", "allow", [(["make"], "allow")]),
+        pytest.param("make", "full", "allow", [(["make"], "allow")], marks=needs_bubblewrap),
         ("$x", "ask", "ask", [(["$x"], "ask")]),
         ("ls (", "ask", "ask", None),
     ],
@@ -100,6 +102,7 @@ def test_check_for_a_person(outrider):
     assert "through sudo" in out
 
 
+@needs_bubblewrap
 def test_check_goes_by_what_was_said_of_the_folder(outrider, tmp_path, capsys):
     """As a session would there: a mode for every workspace does not hold where nobody vouches, and a no always does."""
 
@@ -227,3 +230,57 @@ def test_slips(outrider, tmp_path):
     assert [told["decision"], *(part["decision"] for part in told["parts"])] == ["deny", "deny"]
     assert "line 2" in told["parts"][0]["reason"]
     assert outrider("list", "--rules", "r.toml")[0] == 1
+
+
+@pytest.fixture
+def settings_of_the_user(tmp_path, outrider):
+    """Writes the settings file of the user."""
+
+    def write(text):
+        config = tmp_path / "config" / "outrider"
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "settings.toml").write_text(text)
+
+    return write
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("command", ["pytest -q", "make && touch x", "cd . && npm test 2>&1 | tail -40"])
+def test_check_knows_what_mode_auto_lets_run_in_the_sandbox(outrider, command):
+    told = json.loads(outrider("check", command, "--json", "--mode", "auto")[1])
+    assert told["decision"] == "allow"
+    assert "can be undone" in told["reason"]
+    assert "asks if it has to leave that" in told["reason"]
+    assert {part["decision"] for part in told["parts"]} == {"allow"}
+    assert json.loads(outrider("check", command, "--json", "--mode", "auto-edit")[1])["decision"] == "ask"
+
+
+@pytest.mark.parametrize("wanted", ['mode = "off"', "network = true"])
+def test_without_a_sandbox_that_keeps_the_network_away_mode_auto_asks_as_check_says(
+    outrider, settings_of_the_user, wanted
+):
+    settings_of_the_user(f"[sandbox]\n{wanted}\n")
+    told = json.loads(outrider("check", "pytest -q", "--json", "--mode", "auto")[1])
+    assert (told["decision"], [part["decision"] for part in told["parts"]]) == ("ask", ["ask"])
+
+
+@needs_bubblewrap
+def test_check_says_that_a_workspace_is_too_big_to_copy(outrider, monkeypatch):
+    monkeypatch.setattr(copies, "MOST_BYTES", 10)
+    told = json.loads(outrider("check", "pytest -q", "--json", "--mode", "auto")[1])
+    assert told["decision"] == "ask"
+    assert "the files of the workspace have more than" in told["reason"]
+
+
+def test_where_no_sandbox_works_check_says_what_mode_full_asks_and_what_is_refused(
+    outrider, settings_of_the_user, monkeypatch
+):
+    monkeypatch.setattr("outrider.processes.sandbox.sandbox.BACKENDS", {})
+    told = json.loads(outrider("check", "make", "--json", "--mode", "full")[1])
+    assert (told["decision"], told["reason"]) == (
+        "ask",
+        "the permission mode is full, and there is no sandbox here",
+    )
+    assert json.loads(outrider("check", "make", "--json", "--mode", "auto")[1])["decision"] == "ask"
+    settings_of_the_user('[sandbox]\nmode = "required"\n')
+    assert json.loads(outrider("check", "make", "--json", "--mode", "full")[1])["decision"] == "deny"

@@ -612,3 +612,44 @@ def test_the_name_of_a_tool_is_the_words_of_a_model():
         )
     assert "bad\\x1b]0;title" in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
+
+
+def test_a_turn_that_ends_with_a_failed_check_says_where_it_fails():
+    def ran(shown, code, *failures):
+        told = {"kind": "test", "command": "pytest -q", "exitCode": code}
+        wrong = [
+            {"path": "a.py", "line": line, "message": f"no {line}", "severity": "error"} for line in failures
+        ]
+        shown.event(
+            "tool.finished",
+            callId="c",
+            name="run_command",
+            status="ok",
+            content="",
+            ran=told | ({"failures": wrong} if wrong else {}),
+        )
+
+    def ended(shown, code):
+        check = {
+            "kind": "test",
+            "command": "pytest -q",
+            "exitCode": code,
+            "ok": code == 0,
+            "stale": False,
+            "seconds": 1.0,
+        }
+        state = "check_failed" if code else "checked"
+        done = {"state": state, "line": "how it went", "changed": [], "checks": [check], "openItems": []}
+        return shown.event(
+            "turn.finished", outcome="completed", reason=state, summary="x", usage={}, done=done
+        ).lines
+
+    shown = Shown()
+    ran(shown, 1, 3, 7)
+    assert ended(shown, 1)[-2:] == ["  a.py:3: no 3", "  a.py:7: no 7"]
+    ran(shown, 1, 9)
+    assert [line for line in ended(shown, 1)[-2:] if "a.py" in line] == ["  a.py:9: no 9"]
+    ran(shown, 0)
+    assert "a.py" not in ended(shown, 0)[-1]
+    ran(shown, 1, *range(1, 12))
+    assert ended(shown, 1)[-2:] == ["  a.py:8: no 8", "  and 3 more"]

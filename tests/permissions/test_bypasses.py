@@ -326,6 +326,27 @@ ROWS = [
     ("jq '.a[] | select(.b > 1)' a.py", "sandbox", "it takes a value apart"), ("jq '.a | env' a.py", "ask", "it shows the environment"), ("jq -n '[inputs]' a.py", "ask", "further texts"), ("jq --slurpfile a /etc/passwd . a.py", "ask", "a file outside"),
     ("git config user.name", "sandbox", "it shows"), ("git config get user.name", "sandbox", "it shows"), ("git config --get x --unset", "ask", "it writes"), ("git config set a.b c", "ask", "it writes"), ("git config -f /etc/passwd --list", "ask", "another file"),
     ("git symbolic-ref HEAD", "sandbox", "it shows"), ("git symbolic-ref HEAD refs/heads/x", "ask", "it writes"), ("git branch --merged", "sandbox", "it lists"), ("git branch --merged -D x", "ask", "it deletes"),
+    # what looks for what is wrong, whatever starts it
+    ("black --check a.py", "sandbox", "it looks"), ("black a.py", "ask", "it writes"), ("isort -c a.py", "sandbox", "it looks"), ("isort a.py", "ask", "it writes"),
+    ("eslint sub -f json", "sandbox", "it looks"), ("eslint --fix sub", "ask", "it writes"), ("eslint -o x sub", "ask", "it writes"), ("eslint --fi sub", "ask", "an option cut short"),
+    ("pnpm exec eslint --fix-dry-run sub", "sandbox", "it only says what it would write"), ("bunx prettier --check sub", "sandbox", "it looks"), ("npx prettier sub -w -c", "ask", "it writes too"),
+    ("prettier sub", "ask", "not known to only look"), ("npx -y prettier --check sub", "ask", "it installs"), ("npx -c 'prettier --check sub'", "ask", "a text for a shell"),
+    ("npx $x --check sub", "ask", "a program that is not known"), ("npx jest", "ask", "it runs the project"), ("npx $x", "ask", "the same"), ("npx", "ask", "nothing is named"),
+    ("tsc --noEmit -p .", "sandbox", "it looks"), ("tsc -p .", "ask", "it writes"), ("npx tsc -b --noEmit", "ask", "it writes what it found out"), ("poetry run tsc --noEmit", "sandbox", "it looks"),
+    ("python3 -m flake8 a.py", "sandbox", "it looks"), ("python3 -m pytest", "ask", "it runs the project"), ("python3 -m $x", "ask", "a module that is not known"),
+    ("python3 -m http.server", "ask", "it serves"), ("python3 -c 1 -m mypy", "ask", "it runs a text"), ("uv run ruff format --check .", "sandbox", "it looks"),
+    ("uv run --with x ruff format --check .", "ask", "it installs"), ("uv run ruff format .", "ask", "it writes"), ("uv run a.py", "ask", "it runs a file"),
+    ("cargo fmt --check", "sandbox", "it looks"), ("cargo fmt", "ask", "it writes"), ("cargo tree", "sandbox", "it lists"), ("cargo test", "ask", "it runs the project"),
+    ("gcc -fsyntax-only a.c", "sandbox", "it looks"), ("gcc a.c", "ask", "it writes"), ("gcc -fsyntax-only -fplugin=./x.so a.c", "ask", "it loads a library"),
+    ("clang-format a.c", "sandbox", "it shows"), ("clang-format -i a.c", "ask", "it writes"), ("shfmt -d a.sh", "sandbox", "it shows"), ("shfmt -w a.sh", "ask", "it writes"),
+    ("pylint --init-hook 'import os' a.py", "ask", "it runs a text"), ("node --check a.js", "sandbox", "it looks"), ("node --check -r ./x.js a.js", "ask", "it runs a file"), ("node a.js", "ask", "it runs a file"),
+    ("uv pip list", "sandbox", "it lists"), ("uv pip install x", "ask", "it installs"), ("npm pkg get scripts", "sandbox", "it shows"), ("npm pkg set a=b", "ask", "it writes"),
+    ("go mod graph", "sandbox", "it lists"), ("go mod tidy", "ask", "it writes"), ("unzip -l x.zip", "sandbox", "it lists"), ("unzip x.zip", "ask", "it writes"),
+    ("openssl dgst -sha256 a.py", "sandbox", "it sums"), ("openssl dgst -out x a.py", "ask", "it writes"), ("openssl enc -in a.py", "ask", "not known"),
+    ("bat a.py", "sandbox", "it shows"), ("bat --pager=curl a.py", "ask", "it runs"), ("yq -i .a=1 a.yml", "ask", "it writes"), ("yq .a a.yml", "sandbox", "it shows"), ("yq 'env(x)' a.yml", "ask", "it shows the environment"),
+    ("objdump -d a.out", "sandbox", "it shows"), ("nm --plugin ./x.so a.out", "ask", "it loads a library"), ("eslint /etc", "ask", "outside"), ("npx eslint ../x", "ask", "outside"), ("npx eslint .env", "ask", "it may hold keys"),
+    ("hostname", "sandbox", "it tells"), ("git --version", "sandbox", "it tells"), ("terraform version", "sandbox", "it tells"), ("terraform apply", "ask", "it reaches out"),
+    # where it runs
     ("cd .. && make test", "ask", "the rule is for this workspace"), ("pushd / && ls", "ask", "it goes elsewhere"),
 ]  # fmt: skip
 
@@ -364,6 +385,7 @@ def test_bypass(workspace, command, expected, why):
     assert expected != "deny" or in_sandbox == "deny", why
 
 
+@pytest.mark.timeout(180)
 @in_both_worlds
 def test_what_goes_in_a_read_only_sandbox_does_no_harm(workspace, tmp_path, world):
     """Whatever its words turn out to be: each of these lines that would go is run."""
@@ -371,7 +393,7 @@ def test_what_goes_in_a_read_only_sandbox_does_no_harm(workspace, tmp_path, worl
     lines = [
         line for line in commands if decided(line, workspace, "ask", [], sandbox=True).verdict == "allow"
     ]
-    assert {"sed 's/a/b/w x' a.py", "awk '{system(\"x\")}' a.py", "grep -r x .", "cat $x"} <= set(lines)
+    assert {"sed -f x a.py", 'awk "{print $1}" a.py', "grep -r x .", "cat $x"} <= set(lines)
     assert_harmless(workspace, tmp_path, world, [(line, workspace) for line in lines])
 
 
@@ -683,3 +705,52 @@ def test_a_line_of_very_many_programs_offers_no_rules_and_is_read_in_linear_time
     assert seconds(14_000) < 20 * max(seconds(1_400), 0.001)
     few = look_at("; ".join(f"x{number} a" for number in range(MOST_OFFERED)), folders, workspace)
     assert len(few.patterns) == MOST_OFFERED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "awk 'BEGIN { system(\"rm a.py\") }'",
+        "awk '{print > \"x\"}' a.py",
+        "awk '{print | \"sh\"}' a.py",
+        "awk '{print >> f}' f=x a.py",
+        "gawk '@load \"x\"' a.py",
+        "sed 's/a/b/w x' a.py",
+        "sed -n 's/a/curl/e' a.py",
+        "sed '1w x' a.py",
+        "sed '1e touch x' a.py",
+        "sed -e '/a/{p;w x' -e '}' a.py",
+        "base64 -o x a.py",
+        "base64 -Dox a.py",
+        "base64 --output=x a.py",
+        "jq --from-file x.jq . a.py",
+        "xmllint -shell a.py",
+        "bat cache --build",
+        "cat ~/secret",
+        'cat "$HOME/secret"',
+        "ls ${HOME}",
+        "ls ~",
+    ],
+)
+def test_what_other_agents_call_dangerous_asks_though_a_read_only_sandbox_would_hold_it(
+    workspace, tmp_path, monkeypatch, command
+):
+    """What these say plainly is no reading; who allows it is asked before it fails, not after."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "secret").write_text("x\n")
+    assert decided(command, workspace, "ask", [], sandbox=True).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "awk '$3 > 5 && /a|b/ {print $1 \">\" $2}' a.py",
+        'awk \'NR>=1 || $1 == "x" {printf("%s\\n", $1)}\' a.py',
+        "sed -n '/we/p;/^w /,/e$/p' a.py",
+        "sed -E 's/(w|e)+/x/g; s#/#:#' a.py",
+        "sed 's/a/we/' a.py",
+        "base64 -w0 a.py",
+    ],
+)
+def test_what_only_looks_like_it_does_not_ask(workspace, command):
+    assert decided(command, workspace, "ask", [], sandbox=True).verdict == "allow"

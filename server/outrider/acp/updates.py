@@ -250,7 +250,7 @@ class Updates:
 
     def _turn_finished(self, data: logged.TurnFinished) -> None:
         done = data.get("done")
-        if data["outcome"] == "completed" and done is not None and done["state"] != "no_changes":
+        if data["outcome"] == "completed" and done is not None and done["line"]:
             self.note(done["line"])
         elif data["outcome"] == "budget_exhausted" and not self.is_replay:
             self.note(f"A limit was reached: {data['reason']}.")

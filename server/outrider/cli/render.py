@@ -96,6 +96,8 @@ _WAYS: Final = {
     "command": "by the command",
     "undo": "by an undo",
 }
+_MOST_FAILURES: Final = 8
+"""Failures of checks that the end of a turn names."""
 _PLAN_MARKS: Final = {"done": ("[x]", "green"), "in_progress": ("[>]", "bold"), "pending": ("[ ]", "")}
 _NO_COPY: Final = "Outrider asks about commands as in permission mode auto-edit: "
 _NO_SANDBOX: Final = "Outrider runs the commands of this session without a sandbox. "
@@ -160,6 +162,8 @@ class Renderer:
         self._refused: set[str] = set()
         """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
+        self._failures: dict[str, list[logged.CheckFailure]] = {}
+        """What checks say is wrong, by command, as they went the last time."""
         self._flow: TextFlow = flow if flow is not None else Flow(console)
         self.problems = problems if problems is not None else Problems()
         self.problems.before = self._flow.end
@@ -436,6 +440,8 @@ class Renderer:
     def _call_finished(self, data: logged.ToolFinished) -> None:
         call = self._calls.pop(data["callId"], None) or _Call(data["name"], "")
         status, content = data["status"], data["content"]
+        if ran := data.get("ran"):
+            self._failures[ran["command"]] = ran.get("failures", [])
         if call.name == "run_command" and status not in ("denied", "skipped"):
             self._command_finished(call, status, content)
             return
@@ -562,6 +568,17 @@ class Renderer:
         parts.append(usage_line(data["usage"], costs=self._costs))
         self._line("")
         self._line(" · ".join(part for part in parts if part), _OUTCOMES.get(outcome, ""))
+        self._failures_left(data)
+
+    def _failures_left(self, data: logged.TurnFinished) -> None:
+        """Where the checks that failed found something wrong, as `file:line`, which terminals open."""
+        done = data.get("done")
+        failed = [] if done is None else [one for one in done["checks"] if not one["ok"] and not one["stale"]]
+        wrong = [failure for check in failed for failure in self._failures.get(check["command"], [])]
+        for one in wrong[:_MOST_FAILURES]:
+            self._cut_line(f"  {one_line(one['path'])}:{one['line']}: {one_line(one['message'])}", "red")
+        if len(wrong) > _MOST_FAILURES:
+            self._line(f"  and {len(wrong) - _MOST_FAILURES} more", "red")
 
     def _line(self, text: str, style: str = "") -> None:
         self._flow.end()

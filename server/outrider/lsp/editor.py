@@ -95,6 +95,11 @@ class ClientEditor:
         return self._traits
 
     @property
+    def takes_actions(self) -> bool:
+        """Whether the user can take code actions."""
+        return self._profile.code_actions
+
+    @property
     def can_show_items(self) -> bool:
         """Whether the user can see what an open item is about, in a question or in a document."""
         return self._can_ask or self.traits.can_show_documents

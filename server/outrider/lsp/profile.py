@@ -89,6 +89,8 @@ class ClientProfile:
     document_changes: bool = False
     progress: bool = False
     configuration: bool = False
+    code_actions: bool = False
+    """Whether it asks for them."""
     action_literals: bool = False
     """Whether code actions may be more than a command."""
     code_lenses: bool = False
@@ -132,6 +134,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
         or quirk.document_changes,
         progress=at(says, "window", "workDoneProgress") is True,
         configuration=at(says, "workspace", "configuration") is True,
+        code_actions=isinstance(at(says, "textDocument", "codeAction"), dict),
         action_literals=isinstance(at(says, "textDocument", "codeAction", "codeActionLiteralSupport"), dict),
         code_lenses=shows_lenses(says),
         refreshes_lenses=at(says, "workspace", "codeLens", "refreshSupport") is True,

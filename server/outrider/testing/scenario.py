@@ -52,7 +52,10 @@ def scripted(
 
 
 def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = None) -> Object:
-    """The `initializationOptions` of a scenario; `settings` are merged in key by key, an absent value by None."""
+    """The `initializationOptions` of a scenario; `settings` are merged in key by key, an absent value by None.
+
+    Among their `models` the name `$model` stands for the scenario's own.
+    """
     defaults: Object = {
         "model": model,
         "events": True,
@@ -62,7 +65,11 @@ def options(workspace: Path, model: str, settings: Mapping[str, Any] | None = No
         # What a machine can do must not be seen in a test.
         "sandbox": "off",
     }
-    return _merged(defaults, settings or {})
+    merged = _merged(defaults, settings or {})
+    if isinstance(models := merged.get("models"), dict):
+        known = cast("Object", models)
+        merged["models"] = {model if name == "$model" else name: of for name, of in known.items()}
+    return merged
 
 
 def client_tool(name: str, effect: Effect = "read", **properties: Any) -> Object:

@@ -192,6 +192,11 @@ class SessionState:
                 _failed(self, event.data)
             case "model.switched":
                 self.tool_formats[event.data["model"]] = event.data["toolFormat"]
+                if (
+                    event.data["reason"] == "no_tools"
+                ):  # the refusal was an answer of its own, as a script has it
+                    self.cursors[event.data["model"]] = self.cursors.get(event.data["model"], 0) + 1
+                    self.cursor += 1
             case "edit.proposed":
                 _proposed(self, event)
             case "edit.applying":

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -17,10 +18,17 @@ from outrider.cli.policy.trust import open_file
 from outrider.cli.problems import Problems
 from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
-from outrider.permissions.policy.commands import Command
-from outrider.permissions.policy.decide import Access, decide, narrowest
+from outrider.permissions.policy.commands import Part
+from outrider.permissions.policy.decide import (
+    CAN_BE_UNDONE,
+    Access,
+    Judgement,
+    NoSandbox,
+    decide,
+    narrowest,
+)
 from outrider.permissions.policy.ledger import LEDGER, Ledger, LedgerProblem
-from outrider.permissions.policy.protected_files import Guarded
+from outrider.permissions.policy.protected_files import Guarded, may_lead_to_obeyed, meaning_in_commands
 from outrider.permissions.policy.rules import RUN, Rule
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor, command_environment, shell_argv
@@ -28,8 +36,13 @@ from outrider.processes.sandbox import Hidden, Sandbox, SandboxWish
 from outrider.settings import from_layers, read_user_file
 from outrider.tools.all import own_tools
 from outrider.tools.run_command.command_line import look_at, with_objects
+from outrider.workspace.documents.documents import DocumentStore
+from outrider.workspace.documents.overlay import Overlay
 from outrider.workspace.paths import folders_of
+from outrider.workspace.search import Search, find_ripgrep
 from outrider.workspace.watch.hidden_files import HiddenFiles
+from outrider.workspace.watch.obeyed_files import ObeyedFiles
+from outrider.workspace.watch.snapshot import Census
 from outrider_protocol.settings import PermissionMode
 
 Object = dict[str, Any]
@@ -67,31 +80,69 @@ def script_now(command: str, workspace: Path) -> str | None:
     return hashes.pop() if len(hashes) == 1 else None
 
 
-async def _looked_at(command: str, workspace: Path, sandbox: SandboxWish) -> Command:
-    """The command line as a session would run it: in a read-only sandbox where it only reads, and one works here."""
-    clock, env = SystemClock(), surroundings().env
+async def _access(command: str, workspace: Path, sandbox: SandboxWish, mode: PermissionMode) -> Access | str:
+    """What a command line would do as a session runs it here: only read, be held by a sandbox, be taken back; why it would not run at all."""
+    around = surroundings()
+    clock, env = SystemClock(), around.env
     supervisor = Supervisor(clock)
-    tried = Sandbox(supervisor, clock, [])
+    tried = Sandbox(supervisor, clock, [around.state_dir])
     guarded = Guarded([workspace])
     shut = HiddenFiles(guarded.why_hidden, guarded.stamps)
     path, real = env.get("PATH", ""), await asyncio.to_thread(workspace.resolve)
     folders = folders_of(((workspace.name, workspace.as_uri()),))
+    argv, kept = shell_argv(command), command_environment(env)
     try:
         await guarded.refresh()
         looked = await asyncio.to_thread(look_at, command, folders, workspace, shut, path)
         looked = await with_objects(looked, supervisor, clock, path, [str(workspace)])
         hidden = await asyncio.to_thread(shut.look, [real])
-        if not looked.reads_in_sandbox or any(looked.closed) or not hidden.is_whole:
-            return looked
-        reading = await tried.confine_reading(
-            shell_argv(command),
+        if looked.reads_in_sandbox and not any(looked.closed) and hidden.is_whole:
+            reading = await tried.confine_reading(
+                argv,
+                cwd=real,
+                env=kept,
+                folders=[workspace],
+                wish=sandbox,
+                hidden=Hidden(hidden.files, hidden.folders),
+            )
+            if reading is not None:
+                return Access("execute", command=looked.in_sandbox())
+        obeyed = ObeyedFiles(meaning_in_commands, may_lead_to_obeyed)
+        sight = await asyncio.to_thread(obeyed.look, [real])
+        confined = await tried.confine(
+            argv,
             cwd=real,
-            env=command_environment(env),
+            env=kept,
             folders=[workspace],
             wish=sandbox,
-            hidden=Hidden(hidden.files, hidden.folders),
+            protected=sight.protected,
+            repositories=sight.repositories,
         )
-        return looked if reading is None else looked.in_sandbox()
+        held = confined.confinement
+        if confined.refused:
+            return confined.told
+        access = Access(
+            "execute",
+            command=looked,
+            no_sandbox=None if held else NoSandbox(confined.told, confined.turned_off),
+        )
+        if mode != "auto" or looked.only_reads or held is None or held.network == "open":
+            return access
+        if confined.why_unprotected:
+            return replace(access, why_no_copy=confined.why_unprotected)
+        documents = DocumentStore()
+        search = Search(
+            folders,
+            documents,
+            Overlay(folders, documents),
+            supervisor,
+            clock,
+            find_ripgrep(path),
+            lambda names: guarded.why_hidden(names) is not None,
+        )
+        # As a session does it: what cannot be copied here is found out by copying.
+        why_not = await Census(search, clock, lambda one: guarded.why_hidden((one,)) is not None).keep()
+        return replace(access, can_be_undone=not why_not, why_no_copy=why_not)
     finally:
         await tried.close()
         await supervisor.close()
@@ -125,15 +176,28 @@ def check(
         mode = settings.permission_mode
         # As where no client names a mode: one for every workspace is none for a folder that nobody vouches for.
         mode = mode if trust == "trusted" else narrowest(mode, "ask")
-    looked = asyncio.run(_looked_at(command, workspace, SandboxWish(settings.sandbox.mode)))
-    access = Access("execute", command=looked)
-    ruling = ledger.ruling(RUN, access, mode)
-    judgement = decide(access, mode, frozenset[str](), ruling)
-    parts = ledger.parts(looked, mode)
+    wanted = settings.sandbox
+    wish = SandboxWish(wanted.mode, wanted.network, tuple(wanted.readable), tuple(wanted.writable))
+    access = asyncio.run(_access(command, workspace, wish, mode))
+    if isinstance(access, str):
+        judgement, ruling, parts = Judgement("deny", access), None, list[Part]()
+    else:
+        ruling = ledger.ruling(RUN, access, mode)
+        judgement = decide(access, mode, frozenset[str](), ruling)
+        parts = _parts(access, judgement, ledger, mode)
     reason = judgement.reason
-    if judgement.verdict == "ask" and judgement.by == "mode":
+    if (
+        isinstance(access, Access)
+        and access.command
+        and judgement.verdict == "ask"
+        and judgement.by == "mode"
+    ):
         asking = [part.reason for part in parts if part.decision == "ask"]
-        reason = "; ".join(dict.fromkeys((*looked.line.problems, *asking))) or reason
+        # The whole may ask for what is in none of its parts.
+        why = [access.why_no_copy] if access.why_no_copy else [] if asking else [reason]
+        reason = "; ".join(dict.fromkeys((*access.command.line.problems, *asking, *why)))
+    elif judgement.reason == CAN_BE_UNDONE:
+        reason = f"{reason}; it runs in a sandbox without network, and asks if it has to leave that"
     rule = ruling.rule if ruling is not None and judgement.by == "rule" else None
     if out is None:
         answer: Object = {"decision": judgement.verdict, "reason": reason}
@@ -158,6 +222,17 @@ def check(
             )
         )
     return ExitCode.COMPLETED
+
+
+def _parts(access: Access, judgement: Judgement, ledger: Ledger, mode: PermissionMode) -> list[Part]:
+    """The parts of the line; none asks where the mode allows the whole of it, because all can be undone."""
+    parts = ledger.parts(access.command, mode) if access.command else []
+    if judgement.reason != CAN_BE_UNDONE:
+        return parts
+    return [
+        part._replace(decision="allow", reason=CAN_BE_UNDONE) if part.decision == "ask" else part
+        for part in parts
+    ]
 
 
 def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:

@@ -229,6 +229,8 @@ class Reporter:
     async def _show_plan(self, path: str) -> None:
         """Show the document of a plan, and say how it is started."""
         await self._editor.show(self._sessions.uri_of(path))
+        if not self._editor.takes_actions:
+            return  # a program, which says so in its own words
         self._editor.say(
             "info",
             f"Outrider wrote the plan {path}. Change what you like there, then take its code action “Outrider: {START}”.",

@@ -35,6 +35,8 @@ class Reader:
     """Options with which it shows texts of files that it finds in folders; None: it does so always."""
     valued: str = ""
     """Letters of options behind which a value stands."""
+    needs: frozenset[str] = frozenset()
+    """Options without one of which it does more; empty where it reads without."""
     script: Callable[[Sequence[Word]], str | None] | None = None
     """Why a program in its words is not known to only read; that counts where no sandbox holds it."""
 
@@ -57,6 +59,12 @@ _SED_SAFE: Final = linear(
     "reading.sed",
     rf"(?:(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?)?!?(?:[pdqDPNnhHgGx=l]|s/[^/\\\[\n]*/[^/\\\n]*/[gpI0-9]*|s\|[^|\\\[\n]*\|[^|\\\n]*\|[gpI0-9]*);?)+",
 )
+_SED_WRITES: Final = linear(
+    "reading.sed_writes",
+    r"(?:^|[;{}\n])[ \t]*(?:[0-9$,~+! \t]|/[^/\n]*/[IM]?)*[wWe](?:[ \t]|$)"
+    r"|[/|,#@:!_%][gpiImM0-9]*[we](?:[ \t;}\n]|$)",
+)
+"""What a script has where it writes a file or runs a command, and few others have."""
 _SED_OPTIONS: Final = names("-n -E -r -s -u -z --quiet --silent --regexp-extended")
 
 
@@ -91,6 +99,28 @@ def _awk(arguments: Sequence[Word]) -> str | None:
     return next(
         (f"{word.source} may be an option" for word in rest[1:] if (word.text or "-").startswith("-")), None
     )
+
+
+_AWK_RUNS: Final = linear(
+    "reading.awk_runs",
+    rf"system[{SPACE}]*\(|[|>][{SPACE}&]*\"[A-Za-z0-9_./~-]|>>|getline|@[{SPACE}]*(?:load|include)",
+)
+"""What a program has where it writes a file or runs a command, and few others have."""
+
+
+def _says_more(name: str, arguments: Sequence[Word]) -> str | None:
+    """Why a script says plainly that it does more than read. A sandbox would stop it; the user hears of it before."""
+    if name == "sed":
+        says = any(word.text is not None and _SED_WRITES.search(word.text) for word in arguments)
+    elif name in {"awk", "gawk", "mawk", "nawk"}:
+        # What follows a dash is a separator or a value.
+        texts = [word.text or "" for word in arguments]
+        says = any(_AWK_RUNS.search(text) for text in texts if not text.startswith("-") or text[:2] == "--")
+    else:
+        says = False
+    if says:
+        return f"the script of {name} writes a file or runs a command"
+    return None
 
 
 _JQ_UNSAFE: Final = linear(
@@ -136,8 +166,9 @@ _FD: Final = Reader(names("-x -X -l --exec --exec-batch --list-details"), valued
 
 _READERS: Final[Mapping[str, Reader]] = _table(
     ("ls cat tac nl head tail cut paste column fold fmt expand unexpand rev tr comm join stat realpath readlink basename dirname cmp", _PLAIN),
-    ("od hexdump base64 seq expr echo printf pwd id whoami arch nproc uptime free tty uname which type test [ [[", _PLAIN),
+    ("od hexdump seq expr echo printf pwd id whoami arch nproc uptime free tty uname which type test [ [[", _PLAIN),
     ("true false : exit break continue return wait local shift read sleep cd locale", _PLAIN),
+    ("base64", Reader(names("-o --output"), alone=True, valued="wbi")),
     ("wc du df", Reader(names("--files0-from"), alone=True)),
     ("set", Reader(alone=True, script=_set)), ("command", Reader(alone=True, script=_command)),
     ("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum", _HASH),
@@ -149,12 +180,19 @@ _READERS: Final[Mapping[str, Reader]] = _table(
     ("file", Reader(names("-C -f -z -Z -m -S --compile --files-from --uncompress --uncompress-noreport --magic-file --no-sandbox"), alone=True)),
     ("tree", Reader(names("-o -R --output"), alone=False)),
     ("strings", Reader()),
+    ("objdump readelf size nm c++filt addr2line", Reader(names("--plugin"))),
+    ("zcat bzcat xzcat zstdcat zipinfo hexyl tokei eza exa lsd", Reader()),
+    ("bat batcat", Reader(names("--pager --generate-config-file --build --clear"))), ("cloc scc", Reader(names("--out --report-file --output -o"), valued="f")),
+    ("ag ack", Reader(names("-z --pager --search-zip"), below=None, valued="ABCGgm")),
+    ("yq", Reader(names("-i -s --inplace --in-place --split-exp"), script=_jq)),
+    ("xmllint", Reader(names("-o -output -shell --output --shell"))), ("iconv", Reader(names("-o --output"), valued="ft")),
+    ("hostname", Reader(names("-F -b --file --boot"), operands=0)), ("lscpu lsb_release getconf groups cal factor sum b3sum", Reader()),
     ("diff", Reader(below=None)),
     ("rg", Reader(names("-z --pre --search-zip --hostname-bin"), below=None, valued="ABCeEfgjmMrtT")),
     ("fd fdfind", _FD),
     ("find", Reader(names("-delete -fprint -fprint0 -fprintf -fls -ok -okdir"), alone=True, below=names("-L -follow"))),
     ("sed", _SED), ("awk gawk mawk nawk", _AWK),
-    ("jq", Reader(script=_jq)),
+    ("jq", Reader(names("-f -L --from-file --library-path"), script=_jq)),
     ("shellcheck yamllint", Reader()),
     ("mypy", Reader(names("--install-types --non-interactive"))),
     ("pyright basedpyright", Reader(names("-w --watch --createstub --writebaseline"))),
@@ -166,16 +204,71 @@ _READERS_TOLD: Final[Mapping[tuple[str, str], Reader]] = _told(
     ("pip pip3", "list show freeze check", Reader()),
     ("npm", "ls list", Reader()),
     ("go", "list doc env", Reader(names("-w -u -mod -modfile -toolexec -overlay"))),
+    ("pnpm", "list ls why", Reader()), ("npm", "explain why root prefix query", Reader()),
+    ("cargo", "tree metadata pkgid locate-project", Reader()), ("rustup", "show which", Reader()),
+    ("rustc", "--explain --print", Reader(names("-o"))),
+    ("bundle", "list show info", Reader()), ("gem", "list which", Reader()), ("composer", "show", Reader()),
+    ("poetry", "show", Reader()), ("conda mamba", "list info", Reader()), ("pyenv", "versions version which root", Reader()),
+    ("openssl", "dgst", Reader(names("-out -engine -provider -provider-path -sign -config"))),
+    ("unzip", "-l -v -Z -lv -Z1", Reader()), ("gzip", "-l", Reader()), ("jar", "tf -tf", Reader()),
+    ("php", "-l", Reader()), ("ruby", "-c -wc", Reader(names("-r -e -I"))),
+    ("node", "--check -c", Reader(names("-r -e -p --require --import --loader --experimental-loader --eval --print"))),
 )  # fmt: skip
 """Programs that only read where their first argument says so. They obey files of the project, so that they need a sandbox."""
+_READERS_TOLD_TWICE: Final[frozenset[tuple[str, ...]]] = frozenset(
+    (*one.split(), last)
+    for one, lasts in (
+        ("uv pip", "list show freeze check tree"), ("npm pkg", "get"), ("npm config", "get list ls"), ("pip config", "list get"),
+        ("pip3 config", "list get"), ("go mod", "graph why"), ("conda env", "list"), ("poetry env", "info list"),
+        ("rustup toolchain", "list"), ("rustup target", "list"), ("rustup component", "list"),
+    )
+    for last in lasts.split()
+)  # fmt: skip
+"""Programs that only read where their first two arguments say so."""
+_FIXES: Final = names("--fix")
+_CHECKS: Final = names("--check")
+_CHECKERS: Final[Mapping[str, Reader]] = _table(
+    ("flake8 pycodestyle pydocstyle cpplint hadolint actionlint luacheck selene errcheck", Reader(names("--output-file --tee --install-hook"))),
+    ("pylint vulture radon", Reader(names("--output --init-hook"))), ("bandit", Reader(names("-o --output"), valued="cflntsxbip")),
+    ("black", Reader(needs=names("--check --diff"))), ("isort", Reader(needs=names("-c --check --check-only --diff"), valued="lmspofbdt")),
+    ("ruff", Reader(names("--fix --fix-only --unsafe-fixes --add-noqa --output-file --watch"), needs=_CHECKS | names("--diff"))),
+    ("mypy", _READERS["mypy"]), ("pyright basedpyright", _READERS["pyright"]),
+    ("tsc vue-tsc", Reader(names("--build -b --watch -w --init --generateTrace --generateCpuProfile"), needs=names("--noEmit"), valued="p")),
+    ("eslint oxlint", Reader(names("-o --fix --output-file --cache --init --suppress-all --prune-suppressions"), valued="cf")),
+    ("stylelint", Reader(names("-o --fix --output-file --cache"), valued="cf")),
+    ("prettier", Reader(names("-w --write --cache"), needs=names("-c -l --check --list-different"))),
+    ("markdownlint markdownlint-cli2", Reader(names("-f -o --fix --output"), valued="ci")),
+    ("codespell typos", Reader(names("-w -i --write-changes"), valued="LDISx")), ("shfmt", Reader(names("-w --write"))),
+    ("clang-format", Reader(names("-i"))), ("clang-tidy", Reader(names("-fix --fix --fix-errors --fix-notes --export-fixes -load --load"))),
+    ("cppcheck", Reader(names("--dump --output-file --cppcheck-build-dir --addon --plist-output --clang"))),
+    ("gofmt gofumpt goimports", Reader(names("-w -cpuprofile"))), ("rustfmt", Reader(needs=_CHECKS)), ("stylua", Reader(needs=_CHECKS)),
+    ("gcc g++ cc c++ clang clang++", Reader(names("-wrapper -fplugin -load -save-temps -specs --specs"), needs=names("-fsyntax-only"))),
+    ("rubocop", Reader(names("-a -A -x --fix-layout --autocorrect --autocorrect-all --auto-gen-config --regenerate-todo --out -o --init"), valued="cfrCD")),
+)  # fmt: skip
+"""Programs that look for what is wrong in sources. Their settings may name code of the project, so that they need a sandbox.
+
+They are known by whatever starts them for the project. A rule for one of them covers all that it does.
+"""
+_CHECKERS_TOLD: Final[Mapping[tuple[str, str], Reader]] = _told(
+    ("cargo", "fmt", Reader(needs=_CHECKS)),
+    ("ruff", "check", _READERS_TOLD["ruff", "check"]),
+)
+_STARTERS: Final = (
+    ("npx", "--no-install"), ("npx",), ("pnpm", "exec"), ("yarn", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("bundle", "exec"),
+    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("python", "-m"), ("python3", "-m"),
+)  # fmt: skip
+"""What starts a program that is installed for the project. It changes nothing in a read-only sandbox, and installs nothing without a network."""
 _TELLS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(
         names("python python2 python3 pip pip3 cargo rustc rustup rustfmt uv ruff mypy pytest wget curl node npm npx pnpm yarn bun deno ruby "
               "gem bundle perl php make cmake ninja meson gcc g++ cc c++ clang clang++ docker podman gh sqlite3 psql black tsc java javac "
-              "mvn gradle vim nvim bash rg fd jq"),
+              "mvn gradle vim nvim bash rg fd jq git gfortran rustup rustfmt clang-format clang-tidy cppcheck gdb lldb valgrind ffmpeg "
+              "poetry pipx pdm hatch conda mamba pyenv flake8 pylint isort pyright composer dotnet swift kotlinc scala ghc stack cabal "
+              "elixir lua luajit R Rscript julia terraform ansible aws gcloud az tar zip unzip make openssl ssh nginx redis-cli mysql "
+              "protoc bazel tmux tree emacs sed awk gawk grep find"),
         names("--version -V -v -version"),
     ),
-    "go": names("version"),
+    **dict.fromkeys(names("go zig hugo terraform openssl"), names("version")),
 }  # fmt: skip
 """Programs that tell their version, with the words for it. Some obey a file of the project even then, so that they need a sandbox."""
 
@@ -191,20 +284,20 @@ def only_reads(program: Program) -> str | None:
     if not program.argv:
         return None
     name, arguments = program.argv[0].text or "", program.argv[1:]
-    if name == "git":
-        return git_does_more(arguments)
     if len(arguments) == 1 and arguments[0].text in _TELLS.get(name, ()):
         return None
+    if name == "git":
+        return git_does_more(arguments)
     reader = _reader_of(program)
     if reader is None:
-        return f"{name or 'what it runs'} is not known to only read" if name else "what it runs is not known"
+        return _checks_more(program.argv)
     if (
-        name in {"command", "set", "date", "jq"}
+        name in {"command", "set", "date", "jq", "yq"}
         and reader.script is not None
         and (why := reader.script(arguments))
     ):
         return why
-    return _more(reader, name, arguments)
+    return _says_more(name, arguments) or _more(reader, name, arguments)
 
 
 def reads_alone(program: Program) -> str | None:
@@ -271,6 +364,21 @@ def _reader_of(program: Program) -> Reader | None:
     return _READERS.get(name) or (None if first is None else _READERS_TOLD.get((name, first)))
 
 
+def _checks_more(argv: Sequence[Word]) -> str | None:
+    """Why a program is not known to only look for what is wrong, whatever starts it; None where it is."""
+    texts = tuple(word.text or "" for word in argv[:3])
+    if texts in _READERS_TOLD_TWICE:
+        return None
+    starter = next((one for one in _STARTERS if texts[: len(one)] == one and len(argv) > len(one)), ())
+    argv = argv[len(starter) :]
+    name, first = argv[0].text or "", argv[1].text if len(argv) > 1 else None
+    reader = _CHECKERS_TOLD.get((name, first or "")) or _CHECKERS.get(name)
+    if reader is None:
+        said = " ".join((*starter, argv[0].text or argv[0].source)) if starter else name
+        return f"{said} is not known to only read" if said else "what it runs is not known"
+    return _more(reader, name, argv[1:])
+
+
 def _problem(program: Program) -> str | None:
     if program.unresolved is not None:
         return program.unresolved
@@ -290,6 +398,8 @@ def _more(reader: Reader, name: str, arguments: Sequence[Word]) -> str | None:
         word := next((word for word in arguments if _is_of(word, reader.more, reader.valued)), None)
     ) is not None:
         return f"{word.source} is not known to only read"
+    if reader.needs and not any(_is_of(word, reader.needs, reader.valued) for word in arguments):
+        return f"{name} is not known to only read without {min(reader.needs, key=len)}"
     if reader.operands is None:
         return None
     rest, values = list(arguments), [f"-{letter}" for letter in reader.valued]

@@ -98,6 +98,13 @@ class Confined:
     again: Callable[[], Awaitable[str | None]] | None = None
     """Tries anew whether it can be held."""
 
+    @property
+    def why_unprotected(self) -> str:
+        """Why a command in it can change protected files; empty where it cannot."""
+        if self.keeps_protected:
+            return ""
+        return f"the sandbox here ({self.backend}) cannot keep commands from changing `.git` and other protected files"
+
     async def start(self) -> Confining | SpawnProblem:
         """What to start now. Asked for each time, as what has to be masked comes and goes."""
         return Confining(self.argv) if self.begin is None else await self.begin()

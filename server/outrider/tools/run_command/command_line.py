@@ -27,7 +27,7 @@ from outrider.permissions.shell.model import CommandLine, Handed, Program, Word
 from outrider.permissions.shell.reading import read_command
 from outrider.ports.clock import Clock
 from outrider.ports.globs import name_glob
-from outrider.ports.patterns import PatternError
+from outrider.ports.patterns import PatternError, linear
 from outrider.processes import SpawnProblem, Supervisor, collect
 from outrider.processes.environment import found_as, is_of, own_program
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
@@ -39,6 +39,8 @@ MOST_MATCHES: Final = 2000
 SCRIPT_BYTES: Final = 5_000_000
 _SAYS: Final = frozenset({"echo", "printf"})
 """Programs that only print their words."""
+_IN_HOME: Final = linear("command.in_home", r"\"?(?:~|\$HOME|\$\{HOME\})(/[A-Za-z0-9_./-]*)?\"?")
+"""A word that names the home folder or what is below it, whatever fills it in."""
 _NOTHING: Final = "/dev/null"
 _GIT_SECONDS: Final = 5.0
 _GIT_BYTES: Final = 100_000
@@ -279,6 +281,9 @@ class _Place:
             return next(filter(None, map(self._outside_path, paths)), None)
         if word.handed is not None:
             return next(filter(None, map(self._outside_path, word.handed.roots)), None)
+        if in_home := _IN_HOME.fullmatch(word.source):
+            path = os.path.expanduser(f"~{in_home[1] or ''}")  # noqa: PTH111 - as text, like all paths here
+            return self._outside_path(path) if os.path.lexists(path) else None
         return self._outside_glob(word) if word.is_glob else None
 
     def _may_lead_outside(self, text: str) -> str | None:

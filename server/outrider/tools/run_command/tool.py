@@ -585,9 +585,7 @@ async def _why_not_undone(
         return None
     if held is None or held.network == "open":
         return None
-    if not confined.keeps_protected:
-        return f"the sandbox here ({confined.backend}) cannot keep commands from changing `.git` and other protected files"
-    return await context.workspace.census.keep()
+    return confined.why_unprotected or await context.workspace.census.keep()
 
 
 def _confinement(confined: Confined) -> str:
