@@ -1310,6 +1310,7 @@ COMMANDS: dict[str, Command] = {
     for row in (
         Command(names.RUN, RunParams, RunResult, "Give a task."),
         Command(names.EXPLORE, ExploreParams, RunResult, "Give a read-only task."),
+        Command(names.PLAN, PlanParams, RunResult, "Start the plan in a document."),
         Command(names.STEER, SteerParams, SteerResult, "Add a text for the running turn, or withdraw it."),
         Command(names.CANCEL, CancelParams, CancelResult, "End a turn and everything it started."),
         Command(names.ANSWER, AnswerParams, AnswerResult, "Answer an open item."),
@@ -1375,6 +1376,5 @@ COMMANDS: dict[str, Command] = {
         Command(names.IMPORT, ImportParams, ImportResult, "Take in an exported session."),
         Command(names.LEAVE, LeaveParams, LeaveResult, "Stop watching a session of another process."),
         Command(names.SETUP, SetupParams, SetupResult, "Set up a provider and a model."),
-        Command(names.PLAN, PlanParams, RunResult, "Start the plan in a document."),
     )
 }
