@@ -182,12 +182,11 @@ async def test_a_dialog_of_the_server_is_answered_too():
         return "Run without saving" if item.kind == "dialog" else True
 
     script = [FIX, call("run_command", command="/bin/cat tariff.py"), say("Done.")]
-    run = await run_scenario("Fix it.", script, workspace=FILES, on_confirmation=decide, open=["tariff.py"])
-    assert [question.answer for question in run.questions] == [
-        "Allow once",
-        "Allow once",
-        "Run without saving",
-    ]
+    settings = {"permissionMode": "full"}
+    run = await run_scenario(
+        "Fix it.", script, workspace=FILES, on_confirmation=decide, open=["tariff.py"], settings=settings
+    )
+    assert [question.answer for question in run.questions] == ["Run without saving"]
     assert "hours * 3" in last_result(run), "the command reads the disk"
 
 

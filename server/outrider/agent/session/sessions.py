@@ -422,7 +422,7 @@ class Sessions:
         try:
             is_ours = session.holds or await self._take_up(session)
         except StoreReadError as error:
-            log.warning("the end of %s is not in the log: %s", session.id, error)
+            log.info("the end of %s is not in the log: %s", session.id, error)
             is_ours = False
         if is_ours:
             await session.close(reason)
