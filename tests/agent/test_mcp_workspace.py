@@ -11,6 +11,7 @@ import pytest
 from scripting import DONE, call, step
 
 from outrider.testing import Dismiss
+from outrider.testing.editor.answers import Late
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
 
 ODD = Path(__file__).parents[1] / "mcp" / "odd_server.py"
@@ -195,10 +196,15 @@ async def test_a_running_server_is_not_started_again_over_changed_files(begin, w
 
 
 async def test_a_yes_that_comes_late_is_not_to_what_changed_meanwhile(begin, workspace, module):
-    editor = await session_of(begin, [step(SHADOW)], [Dismiss()])
-    (session,) = (await editor.command("outrider.status"))["sessions"]
-    (item,) = session["open"]
-    await editor.command("outrider.answer", {"id": item["id"], "answer": ALLOW_COMMANDS})
+    turns = [step(SHADOW), DONE]
+    soon = {"permissionMode": "auto-edit", "limits": {"askSeconds": 0.05}}
+    editor = await begin("stock", turns, soon, answers=[Late(ALLOW_COMMANDS)])
+    assert (await editor.run("Work", seconds=60))["outcome"] == "completed"
+    await editor.answer_late(editor.questions[0])
+    trust = Path(f"{workspace}.home/config/outrider/trust.toml")
+    async with asyncio.timeout(30):
+        while not trust.exists():
+            await states(editor)
     other = await session_of(begin, [], [Dismiss()])
     (question,) = of_servers(other)
     assert "Since then Outrider changed json.py" in question
