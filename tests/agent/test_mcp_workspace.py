@@ -158,6 +158,11 @@ def of_servers(editor):
         (call("run_command", command="echo 1 > more.py"), "full", "what `echo 1 > more.py` wrote, more.py"),
         # What is ignored is compared by nobody.
         (call("run_command", command="echo 1 > hidden/a.py"), "full", "what `echo 1 > hidden/a.py` wrote"),
+        (
+            call("run_command", command="touch hidden/b.py", background=True),
+            "full",
+            "what `touch hidden/b.py` wrote",
+        ),
     ],
 )
 async def test_what_a_session_changed_is_asked_about_before_the_next_start(
@@ -200,7 +205,7 @@ async def test_a_yes_that_comes_late_is_not_to_what_changed_meanwhile(begin, wor
     soon = {"permissionMode": "auto-edit", "limits": {"askSeconds": 0.05}}
     editor = await begin("stock", turns, soon, answers=[Late(ALLOW_COMMANDS)])
     assert (await editor.run("Work", seconds=60))["outcome"] == "completed"
-    await editor.answer_late(editor.questions[0])
+    editor.answer_late(editor.questions[0])
     trust = Path(f"{workspace}.home/config/outrider/trust.toml")
     async with asyncio.timeout(30):
         while not trust.exists():
