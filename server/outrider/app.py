@@ -20,7 +20,7 @@ from outrider.agent.customization.commands import CustomCommands
 from outrider.agent.customization.files import Files
 from outrider.agent.customization.hooks import Hooks
 from outrider.agent.customization.memory import Memory
-from outrider.agent.customization.servers import Servers
+from outrider.agent.customization.servers import Servers, changed_by_session
 from outrider.agent.customization.skills import Skills
 from outrider.agent.customization.toolbox import Brought, Toolbox
 from outrider.agent.interaction.plan_papers import PlanPapers
@@ -88,6 +88,8 @@ from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.workspace import Judges, Machine, Workspace
 from outrider_protocol.settings import PermissionMode, ProviderSettings, Settings, Tiers
 
+_MOST_OF_COMMAND = 60
+"""Characters of a command by which a question names what it changed."""
 _SESSIONS_MEASURED = 10
 """Of how many sessions, the latest, the speed of models is looked up."""
 
@@ -330,6 +332,7 @@ def _policy(
     begun.push_async_callback(sandbox.close)
     begun.push_async_callback(ledger.write_hits)
     begun.push_async_callback(trust.close)
+    begun.callback(_tell_of_changes(runtime, workspace, trust))
     files = WorkspaceFiles(workspace, trust.trusts, runtime.warn)
     checks = WorkspaceChecks(files, trust, workspace)
 
@@ -346,6 +349,32 @@ def _policy(
         return said or checks.ruling(access) or hooks.ruling(access) or of_web(tool, access)
 
     return Policy(ledger, ruling, guarded, trust, sandbox, files, checks, hooks)
+
+
+def _tell_of_changes(runtime: Runtime, workspace: Workspace, trust: WorkspaceTrust) -> Callable[[], None]:
+    """Tell the trust what sessions change; gives what ends it."""
+
+    def heard(event: LoggedEvent) -> None:
+        if event.type == "job.finished":
+            trust.note_soon(
+                [str(one) for one in _paths(workspace.folders)], [f"what {event.data['jobId']} wrote"]
+            )
+        elif names := changed_by_session(event):
+            places = map(workspace.folders.straight, names)
+            trust.note_soon([one for one in places if one is not None], names)
+
+    async def heard_of_command(command: str) -> None:
+        await trust.note_changes(
+            [str(one) for one in _paths(workspace.folders)], [f"what `{_shortened(command)}` wrote"]
+        )
+
+    workspace.on_command = heard_of_command
+    return runtime.store.subscribe(heard)
+
+
+def _shortened(command: str) -> str:
+    line = (command.strip().splitlines() or [""])[0]
+    return line if len(line) <= _MOST_OF_COMMAND else f"{line[: _MOST_OF_COMMAND - 1]}…"
 
 
 async def _services(

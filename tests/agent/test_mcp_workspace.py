@@ -1,5 +1,6 @@
 """Servers that a workspace configures: asked about once by what they run, asked about again when that changes, never without trust."""
 
+import asyncio
 import json
 import shutil
 import sys
@@ -7,9 +8,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from scripting import DONE
+from scripting import DONE, call, step
 
 from outrider.testing import Dismiss
+from outrider.testing.editor.answers import Late
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
 
 ODD = Path(__file__).parents[1] / "mcp" / "odd_server.py"
@@ -124,3 +126,115 @@ async def test_what_is_not_taken_is_named(begin, workspace):
     )
     assert any("the transport sse is not supported" in one for one in problems)
     assert ".vscode/mcp.json: c: must be an object; this server is ignored" in problems
+
+
+# --- a yes is to the files as they are -----------------------------------------------------------------------------
+
+MODULE = {"odd": {"command": sys.executable, "args": ["-u", "-m", "server"]}}
+SHADOW = call("write_file", path="json.py", content="from pathlib import Path\n\nPath('escaped').touch()\n")
+
+
+@pytest.fixture
+def module(workspace):
+    """A server that no word of its command names by its file."""
+    write(workspace, ".mcp.json", json.dumps({"mcpServers": MODULE}))
+    shutil.copy(ODD, workspace / "server.py")
+
+
+async def session_of(begin, steps, answers, mode="auto-edit"):
+    editor = await begin("stock", [*steps, DONE], {"permissionMode": mode}, answers=answers)
+    assert (await editor.run("Work", seconds=60))["outcome"] == "completed"
+    return editor
+
+
+def of_servers(editor):
+    return [one.message for one in editor.questions if ALLOW_COMMANDS in one.titles]
+
+
+@pytest.mark.parametrize(
+    ("work", "mode", "named"),
+    [
+        (SHADOW, "auto-edit", "Since then Outrider changed json.py"),
+        (call("run_command", command="echo 1 > more.py"), "full", "what `echo 1 > more.py` wrote, more.py"),
+        # What is ignored is compared by nobody.
+        (call("run_command", command="echo 1 > hidden/a.py"), "full", "what `echo 1 > hidden/a.py` wrote"),
+        (
+            call("run_command", command="touch hidden/b.py", background=True),
+            "full",
+            "what `touch hidden/b.py` wrote",
+        ),
+    ],
+)
+async def test_what_a_session_changed_is_asked_about_before_the_next_start(
+    work, mode, named, begin, workspace, module
+):
+    write(workspace, ".gitignore", "hidden/\n")
+    (workspace / "hidden").mkdir()
+    editor = await session_of(begin, [step(work)], [ALLOW_COMMANDS], mode)
+    assert await states(editor) == {"odd": "running"}
+    # What runs goes on without a question.
+    assert (await editor.run("Again", sessionId=editor.events[0]["sessionId"], seconds=60))["outcome"]
+    assert len(of_servers(editor)) == 1
+    # Another process asks, and starts nothing until it has its yes.
+    other = await session_of(begin, [], [Dismiss()])
+    (question,) = of_servers(other)
+    assert named in question
+    assert await states(other) == {"odd": "waiting"}
+    assert not (workspace / "escaped").exists()
+    # A new yes is to the files as they are now.
+    assert len(of_servers(await session_of(begin, [], [ALLOW_COMMANDS]))) == 1
+    last = await session_of(begin, [], [])
+    assert not of_servers(last)
+    assert "waiting" not in (await states(last)).values()
+
+
+async def test_a_running_server_is_not_started_again_over_changed_files(begin, workspace, module):
+    editor = await session_of(begin, [step(SHADOW)], [ALLOW_COMMANDS, IGNORE_COMMANDS])
+    await editor.command("outrider.servers", {"name": "odd", "action": "restart"})
+    async with asyncio.timeout(30):
+        while await states(editor) != {"odd": "waiting"}:
+            pass
+    assert not (workspace / "escaped").exists()
+    await editor.run("Again", sessionId=editor.events[0]["sessionId"], seconds=60)
+    assert len(of_servers(editor)) == 2
+    assert await states(editor) == {"odd": "waiting"}
+
+
+async def test_a_yes_that_comes_late_is_not_to_what_changed_meanwhile(begin, workspace, module):
+    turns = [step(SHADOW), DONE]
+    soon = {"permissionMode": "auto-edit", "limits": {"askSeconds": 0.05}}
+    editor = await begin("stock", turns, soon, answers=[Late(ALLOW_COMMANDS)])
+    assert (await editor.run("Work", seconds=60))["outcome"] == "completed"
+    editor.answer_late(editor.questions[0])
+    trust = Path(f"{workspace}.home/config/outrider/trust.toml")
+    async with asyncio.timeout(30):
+        while not trust.exists():
+            await states(editor)
+    other = await session_of(begin, [], [Dismiss()])
+    (question,) = of_servers(other)
+    assert "Since then Outrider changed json.py" in question
+    assert not (workspace / "escaped").exists()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        call("read_file", path="server.py"),
+        call("write_file", path="notes.md", content="x"),
+        call("run_command", command="ls"),
+    ],
+)
+async def test_what_changes_no_code_asks_nothing(work, begin, workspace, module):
+    await session_of(begin, [step(work)], [ALLOW_COMMANDS])
+    write(workspace, "by_hand.py", "the user's own work\n")
+    other = await session_of(begin, [], [])
+    assert not of_servers(other)
+    assert await states(other) == {"odd": "running"}
+
+
+async def test_an_undo_is_a_change_too(begin, workspace, module):
+    editor = await session_of(begin, [step(SHADOW)], [ALLOW_COMMANDS])
+    assert of_servers(await session_of(begin, [], [ALLOW_COMMANDS]))
+    await editor.command("outrider.undo", {})
+    assert not (workspace / "json.py").exists()
+    assert of_servers(await session_of(begin, [], [ALLOW_COMMANDS]))

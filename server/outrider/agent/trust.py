@@ -2,15 +2,15 @@
 
 Of a folder that nobody vouches for nothing is taken up that it brings for the agent, and each effect wants its own yes. Where
 something is left out for that, the user is asked once. A no from anywhere beats every yes. The commands that the settings of a
-trusted folder name are asked about once, too.
+trusted folder name are asked about once, too; an MCP server again, after a session changed what it may run.
 """
 
 import asyncio
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +18,18 @@ from pydantic import ValidationError
 
 from outrider.agent.interaction.inbox import Refusal
 from outrider.permissions.policy.decide import narrowest
-from outrider.permissions.policy.trust import NamedCommand, Trust, TrustFile, TrustProblem, Word, least
+from outrider.permissions.policy.trust import (
+    MOST_CHANGES,
+    NamedCommand,
+    Trust,
+    TrustFile,
+    TrustProblem,
+    Word,
+    least,
+)
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
-from outrider.ports.text import spelled_out
-from outrider.workspace.paths import Folder
+from outrider.ports.text import one_line, spelled_out
+from outrider.workspace.paths import Folder, is_within
 from outrider.workspace.workspace import View
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS, STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
 from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult
@@ -61,6 +69,14 @@ class _Asked:
     unanswered: str
     """What is said where the editor gives no answer."""
     answer: "asyncio.Future[str]"
+    later: Sequence["_Later"] = ()
+    """Of commands: what sessions changed after the user was asked."""
+
+
+@dataclass(slots=True)
+class _Later:
+    command: NamedCommand
+    changed: dict[str, None] = field(default_factory=dict[str, None])
 
 
 class WorkspaceTrust:
@@ -96,6 +112,11 @@ class WorkspaceTrust:
         """Folders of which a no could not be written down: it holds here all the same."""
         self._unsaved: dict[str, bool] = {}
         """What was said of commands, by their digest, and could not be written down."""
+        self._changed: dict[str, dict[str, None]] = {}
+        """What sessions changed since a yes, by the digest of the command, where that could not be written down."""
+        self._noting: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()
+        """Held while an answer or a change is written down: no change falls between."""
 
     def of(self, folder: Path) -> Trust:
         """What holds for a workspace folder."""
@@ -220,7 +241,56 @@ class WorkspaceTrust:
     def is_allowed(self, command: NamedCommand) -> bool | None:
         """Whether a command of a folder's settings may run; None where the user did not say."""
         said = self.file.allows(command)
-        return self._unsaved.get(command.digest) if said is None else said
+        said = self._unsaved.get(command.digest) if said is None else said
+        return None if said and command.runs_unconfined and self._changed.get(command.digest) else said
+
+    def was_allowed(self, command: NamedCommand) -> bool:
+        """Whether the user said yes to a command, whatever changed since then."""
+        return bool(
+            self.is_allowed(command)
+            or self.file.allows(command, as_it_was=True)
+            or self._unsaved.get(command.digest)
+        )
+
+    async def still_allows(self, command: NamedCommand) -> bool:
+        """Whether a command may be started now, after all that sessions of this and of other processes changed."""
+        await self._noted()
+        await self.refresh()
+        return self.is_allowed(command) is True
+
+    def note_soon(self, places: Sequence[str], names: Sequence[str]) -> None:
+        """See to it that `note_changes` is done before anything is started."""
+        task = asyncio.ensure_future(self.note_changes(places, names))
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
+
+    async def note_changes(self, places: Sequence[str], names: Sequence[str]) -> None:
+        """Note that a session changed what MCP servers may run: the user is asked about those again before they start.
+
+        Args:
+            places: Absolute paths of what changed.
+            names: What changed, in words.
+        """
+        if not places:
+            return
+        roots = [folder.path for folder in self._workspace.folders.folders]
+        told = [one_line(name) for name in names]
+        async with self._writing:
+            concerns = await asyncio.to_thread(_concerned, places, roots)
+            for later in (one for asked in self._asked.values() for one in asked.later):
+                if concerns(later.command.folder):
+                    later.changed |= dict.fromkeys(told)
+            problem = await asyncio.to_thread(self.file.note_changes_now, concerns, told)
+            digests = {digest for digest, yes in self._unsaved.items() if yes}
+            if problem is not None:
+                self._say_unsaved(problem)
+                digests |= {one.command.digest for one in self.file.commands if concerns(one.command.folder)}
+            for digest in digests:
+                self._changed.setdefault(digest, {}).update(dict.fromkeys(told))
+
+    async def _noted(self) -> None:
+        if self._noting:
+            await asyncio.wait(set(self._noting))
 
     async def allowed(
         self, commands: Sequence[NamedCommand], session_id: str, turn_id: str, seconds: float
@@ -233,14 +303,24 @@ class WorkspaceTrust:
             turn_id: Its turn.
             seconds: How long a question holds the turn; without an answer the commands do not run, and the question stays open.
         """
+        await self._noted()
         await self.refresh()
         if unsaid := [one for one in commands if self.is_allowed(one) is None]:
             told = "; ".join(f"`{one.shown}`" for one in unsaid)
 
+            later = [_Later(one) for one in unsaid]
+
             async def keep(yes: bool) -> None:
-                kept = await self.file.keep_commands(unsaid, allowed=yes)
+                async with self._writing:
+                    changed = {one.command: list(one.changed)[:MOST_CHANGES] for one in later}
+                    kept = await self.file.keep_commands(changed, allowed=yes)
+                    for one in later:
+                        self._changed.pop(one.command.digest, None)
+                        self._unsaved.pop(one.command.digest, None)
+                        if kept is not None:
+                            self._unsaved[one.command.digest] = yes
+                            self._changed[one.command.digest] = one.changed
                 if kept is not None:
-                    self._unsaved |= {one.digest: yes for one in unsaid}
                     self._say_unsaved(kept)
 
             def is_said() -> bool:
@@ -249,8 +329,13 @@ class WorkspaceTrust:
             unanswered = spelled_out(
                 f"these commands of the workspace's settings do not run until you allow them: {told}."
             )
-            item = _item_of_commands(unsaid, turn_id)
-            await self._ask_once(item, is_said, keep, unanswered, session_id, seconds)
+            changed = {
+                one.digest: [*self.file.changed_since(one), *self._changed.get(one.digest, ())]
+                for one in unsaid
+                if one.runs_unconfined
+            }
+            item = _item_of_commands(unsaid, changed, turn_id)
+            await self._ask_once(item, is_said, keep, unanswered, session_id, seconds, later)
         return [one for one in commands if self.is_allowed(one)]
 
     async def _ask_once(
@@ -261,11 +346,13 @@ class WorkspaceTrust:
         unanswered: str,
         session_id: str,
         seconds: float,
+        later: Sequence[_Later] = (),
     ) -> None:
         async with self._one:  # another session may be at it
             if is_said() or item.id in self._asked:
                 return
-            asked = _Asked(item, is_said, keep, unanswered, asyncio.get_running_loop().create_future())
+            answer = asyncio.get_running_loop().create_future()
+            asked = _Asked(item, is_said, keep, unanswered, answer, later)
             self._asked[item.id] = asked
             self.on_asked()
             left = asyncio.Event()
@@ -277,7 +364,7 @@ class WorkspaceTrust:
                 await asyncio.wait({keeping, waiting}, return_when=asyncio.FIRST_COMPLETED)
             except asyncio.CancelledError:
                 asked.answer.cancel()
-                del self._asked[item.id]
+                self._asked.pop(item.id, None)
                 raise
             finally:
                 waiting.cancel()
@@ -295,7 +382,8 @@ class WorkspaceTrust:
         return None
 
     async def close(self) -> None:
-        """Give up what is asked."""
+        """Give up what is asked; what changed is written down."""
+        await self._noted()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -335,6 +423,8 @@ class WorkspaceTrust:
     async def _keep(self, asked: _Asked) -> None:
         """Wait for the answer, and write it down."""
         await asked.keep(await asked.answer == asked.item.options[0])
+        if asked.later:  # once more, when files have changed
+            self._asked.pop(asked.item.id, None)
         self.on_change()
 
     def _say_unsaved(self, problem: TrustProblem) -> None:
@@ -365,17 +455,38 @@ def _title_of(reply: ItemReply) -> str:
         return ""
 
 
-def _item_of_commands(commands: Sequence[NamedCommand], turn_id: str) -> Open:
-    """The question about commands of a folder's settings, known by what they are."""
+def _concerned(places: Sequence[str], roots: Sequence[Path]) -> Callable[[str], bool]:
+    """Whether a server of a folder may run something at some places: what lies in it, or beside it in the workspace. Blocks."""
+    real, here = [os.path.realpath(one) for one in places], [os.path.realpath(one) for one in roots]
+    is_here = any(is_within(place, root) for place in real for root in here)
+    return lambda folder: (
+        any(is_within(place, folder) for place in real)
+        or (is_here and any(is_within(folder, root) for root in here))
+    )
+
+
+def _item_of_commands(
+    commands: Sequence[NamedCommand], changed: Mapping[str, Sequence[str]], turn_id: str
+) -> Open:
+    """The question about commands of a folder's settings, known by what they are; `changed` is since a yes, by their digests."""
     known_by = hashlib.sha256("".join(sorted(one.digest for one in commands)).encode()).hexdigest()[:10]
-    listed = "\n".join(f"{one.key} in {one.folder}: {one.shown}" for one in commands)
+    lines: list[str] = []
+    for one in commands:
+        lines.append(f"{one.key} in {one.folder}: {one.shown}")
+        if names := changed.get(one.digest):
+            more = ", …" if len(names) >= MOST_CHANGES else ""
+            lines.append(f"You allowed it. Since then Outrider changed {', '.join(names)}{more}")
+    listed = "\n".join(lines)
+    ends = "it is changed"
+    if any(one.runs_unconfined for one in commands):
+        ends += "; a server starts without one until Outrider changes files there, too"
     return Open(
         id=f"{TRUST_ITEM}{known_by}",
         kind="question",
         turn_id=turn_id,
         title="The settings of this workspace name commands. May Outrider run them?",
         detail=(
-            f"{listed}\n“{ALLOW_COMMANDS}”: each runs without a further question, until it is changed."
+            f"{listed}\n“{ALLOW_COMMANDS}”: each runs without a further question, until {ends}."
             f"\n“{IGNORE_COMMANDS}”: they do not run. You are not asked about them again."
         ),
         options=list(OF_COMMANDS),

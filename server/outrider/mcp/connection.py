@@ -27,6 +27,9 @@ AGAIN_SECONDS: Final = (1.0, 5.0, 30.0, 120.0)
 """How long a server that failed is left alone, by how often it failed in a row."""
 LAST_WORDS: Final = 600
 """Characters of standard error that a failure quotes."""
+ASKED_AGAIN: Final = (
+    "files that it may run have changed: you are asked about it with the next task, before it starts again"
+)
 MISSING: Final = "the extra outrider[mcp] is not installed: run `uv tool install 'outrider[mcp]'` or `pip install 'outrider[mcp]'`"
 
 
@@ -37,9 +40,23 @@ class NotConnectedError(Exception):
 class Connection:
     """One server."""
 
-    def __init__(self, config: ServerConfig, around: Around, changed: Callable[[], None]) -> None:
-        """Begin with nothing started; `changed` is told of another state or other lists."""
+    def __init__(
+        self,
+        config: ServerConfig,
+        around: Around,
+        changed: Callable[[], None],
+        may_start: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        """Begin with nothing started.
+
+        Args:
+            config: The server.
+            around: What it needs of this program.
+            changed: Told of another state or other lists.
+            may_start: Whether it may be started now; asked before each start. None: always.
+        """
         self.config = config
+        self._may_start = may_start
         self._around = around
         self._changed = changed
         self.state: State = "off"
@@ -65,6 +82,11 @@ class Connection:
         """What it is called."""
         return self.config.name
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs or is being started."""
+        return self._task is not None
+
     def begin(self, *, at_once: bool = False) -> None:
         """Start it, unless it runs, was closed, or failed a moment ago.
 
@@ -89,6 +111,10 @@ class Connection:
             if before is not None:
                 before.cancel()
                 await asyncio.wait({before}, timeout=5.0)
+            if self._may_start is not None and not await self._may_start():
+                self.error = ASKED_AGAIN
+                self._set("off")
+                return
             await work(None)
 
         self._task = asyncio.create_task(run(), name=f"MCP server {self.name}")

@@ -4,7 +4,7 @@ A session itself reads, watches and changes files only through `texts`, `watch`,
 at the workspace in more ways, so that for a replay a log can stand in for these four.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -166,6 +166,8 @@ class Workspace(View):
             held: What other processes hold open unsaved.
             syntax: Finds the syntax errors that edits bring.
         """
+        self.on_command: Callable[[str], Awaitable[None]] = _nobody
+        """Told of a command that can change files, before it runs and after it ended."""
         self.documents, self.syntax = documents, syntax
         self.obeyed, self.hidden_files = judges.obeyed, judges.hidden_files
         self.why_hidden = judges.why_hidden
@@ -200,3 +202,7 @@ class Workspace(View):
         self.changes = self.editing = Editing(
             self.overlay, documents, self._editor, machine.clock, self._held
         )
+
+
+async def _nobody(_command: str) -> None:
+    """Whom a command is told to where nobody counts."""

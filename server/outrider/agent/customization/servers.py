@@ -1,7 +1,7 @@
 """The MCP servers of a user and of trusted workspaces: which there are, which of them may run, and their connections.
 
-A server that a workspace configures is asked about once, by the digest of what it runs; a changed one is asked about again. One that has
-the name of a server of the user's is left out: a workspace puts nothing in its place.
+A server that a workspace configures is asked about once, by the digest of what it runs; a changed one is asked about again, and so is
+one whose folder sessions changed since: it runs outside of the sandbox, and what it runs there nobody knows but itself. One that has the name of a server of the user's is left out: a workspace puts nothing in its place.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import json
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -20,7 +21,8 @@ from outrider.agent.workspace_file import WorkspaceFiles
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig, read_servers, scripts_of
 from outrider.mcp.connection import Connection, NotConnectedError
-from outrider.permissions.policy.trust import NamedCommand
+from outrider.permissions.policy.trust import SERVER_KEY, NamedCommand
+from outrider_protocol.log import LoggedEvent
 from outrider_protocol.settings import Settings
 
 PLACES: Final = (
@@ -31,6 +33,7 @@ PLACES: Final = (
     Place(".github", "mcp.json", "mcpServers"),
 )
 """Files of other agents; the form names the key that holds the servers."""
+_NO_CODE: Final = (".md", ".markdown")
 READY_SECONDS: Final = 20.0
 """How long the first request of a turn waits for servers that start."""
 
@@ -166,11 +169,23 @@ class Servers:
         if not brought:
             return []
         named = {one.name: await asyncio.to_thread(_named, one) for one in brought}
+        # What runs has read its code: it is asked about before it is started the next time.
+        yes = [
+            named[one.name] for one in brought if self._runs(one) and self._trust.was_allowed(named[one.name])
+        ]
+        rest = [one for one in named.values() if one not in yes]
         if session_id:
-            yes = await self._trust.allowed(list(named.values()), session_id, turn_id, seconds)
+            yes += await self._trust.allowed(rest, session_id, turn_id, seconds)
         else:
-            yes = [one for one in named.values() if self._trust.is_allowed(one)]
+            yes += [one for one in rest if self._trust.is_allowed(one)]
         return [one for one in brought if named[one.name] in yes]
+
+    def _runs(self, config: ServerConfig) -> bool:
+        connection = self._connections.get(config.name)
+        return connection is not None and connection.config == config and connection.is_running
+
+    async def _may_start(self, config: ServerConfig) -> bool:
+        return await self._trust.still_allows(await asyncio.to_thread(_named, config))
 
     async def _take_over(self, configs: Sequence[ServerConfig]) -> None:
         wanted = {one.name: one for one in configs}
@@ -179,7 +194,12 @@ class Servers:
         self._connections = {
             name: kept
             if (kept := self._connections.get(name)) is not None and kept not in gone
-            else Connection(config, self._around, self._tell)
+            else Connection(
+                config,
+                self._around,
+                self._tell,
+                partial(self._may_start, config) if config.folder is not None else None,
+            )
             for name, config in wanted.items()
         }
 
@@ -260,5 +280,27 @@ def _named(config: ServerConfig) -> NamedCommand:
     # A program's own words could hide what stands behind them.
     shown = f"MCP server {config.name}, from {config.origin}: {config.shown}"
     return NamedCommand.of(
-        str(config.folder), f"mcpServers.{config.name}", shown, json.loads(json.dumps(whole, default=str))
+        str(config.folder),
+        f"{SERVER_KEY}{config.name}",
+        shown,
+        json.loads(json.dumps(whole, default=str)),
+        runs_unconfined=bool(config.argv),
     )
+
+
+def changed_by_session(event: LoggedEvent) -> Sequence[str]:
+    """The files that could be code and that an event says a session changes, as they are shown.
+
+    An edit counts before it is made, so that no crash comes between. What a command changes, its start and its end count for, too:
+    it can change files that nobody compares.
+    """
+    match event.type:
+        case "edit.applying" | "edit.applied" | "edit.merged":
+            paths = [event.data["path"], *([event.data["to"]] if "to" in event.data else [])]
+        case "workspace.changed" if event.data.get("by") in {"command", "undo"}:
+            paths = [event.data["path"]]
+        case "workspace.touched":
+            paths = [one["path"] for one in event.data["files"]]
+        case _:
+            return ()
+    return [one for one in paths if not one.lower().endswith(_NO_CODE)]

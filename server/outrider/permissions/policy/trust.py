@@ -24,6 +24,10 @@ HEADING: Final = (
     "# `read-only` beats `trusted`; `below = true` trusts the folders below as well. A [[command]] is one that a folder's\n"
     "# `.outrider/settings.toml` names, and whether it may run."
 )
+SERVER_KEY: Final = "mcpServers."
+"""Begins the key of an MCP server."""
+MOST_CHANGES: Final = 5
+"""Changes since a yes that are kept by name; the first one ends it."""
 
 Kept = Literal["trusted", "read-only"]
 """What the user said of a folder."""
@@ -31,7 +35,7 @@ Trust = Literal["trusted", "read-only", "unknown"]
 """What is known of a folder."""
 _KEYS: Final[Mapping[str, type]] = {"path": str, "trust": str, "below": bool, "added": datetime}
 _COMMAND_KEYS: Final[Mapping[str, type]] = {
-    "folder": str, "key": str, "shown": str, "digest": str, "allowed": bool, "added": datetime,
+    "folder": str, "key": str, "shown": str, "digest": str, "allowed": bool, "changed": list, "added": datetime,
 }  # fmt: skip
 
 
@@ -59,12 +63,16 @@ class NamedCommand:
     """What it runs, for the user."""
     digest: str
     """Of all that the settings say of it."""
+    runs_unconfined: bool = False
+    """Whether it runs what lies in the folder, outside of the sandbox: a yes is to the files as they are then."""
 
     @classmethod
-    def of(cls, folder: str, key: str, shown: str, whole: Any) -> "NamedCommand":
+    def of(
+        cls, folder: str, key: str, shown: str, whole: Any, *, runs_unconfined: bool = False
+    ) -> "NamedCommand":
         """A command with the digest of `whole`, which is what the settings say of it, as JSON takes it."""
         said = json.dumps([folder, key, whole], sort_keys=True).encode("utf-8", "surrogatepass")
-        return cls(folder, key, shown, hashlib.sha256(said).hexdigest())
+        return cls(folder, key, shown, hashlib.sha256(said).hexdigest(), runs_unconfined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,8 @@ class CommandWord:
     command: NamedCommand
     allowed: bool
     added: datetime | None = None
+    changed: tuple[str, ...] = ()
+    """Of an MCP server: the first files that Outrider changed since then, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +125,31 @@ class TrustFile:
         said = {word.trust for word in self.words if word.path == folder or _is_above(word, folder)}
         return "read-only" if "read-only" in said else "trusted" if said else "unknown"
 
-    def allows(self, command: NamedCommand) -> bool | None:
-        """Whether a command of a folder's settings may run; None where the user was not asked."""
+    def allows(self, command: NamedCommand, *, as_it_was: bool = False) -> bool | None:
+        """Whether a command of a folder's settings may run; None where the user was not asked, or files changed since then.
+
+        Args:
+            command: The command.
+            as_it_was: Whether changes of files since then do not count.
+        """
         if self.problem is not None:
             return False
-        said = [
-            word.allowed
+        said = [word.allowed for word in self._said_of(command)]
+        if said and all(said) and not as_it_was and self.changed_since(command):
+            return None
+        return all(said) if said else None
+
+    def changed_since(self, command: NamedCommand) -> Sequence[str]:
+        """What Outrider changed since a command was allowed whose yes ends with that."""
+        words = self._said_of(command) if command.runs_unconfined else ()
+        return [name for word in words for name in word.changed]
+
+    def _said_of(self, command: NamedCommand) -> list[CommandWord]:
+        return [
+            word
             for word in self.commands
             if (word.command.folder, word.command.digest) == (command.folder, command.digest)
         ]
-        return all(said) if said else None
 
     async def refresh(self) -> bool:
         """Read the file where it has changed; gives whether it had."""
@@ -165,17 +190,57 @@ class TrustFile:
         kept = self._write(word.path, word)
         return kept if isinstance(kept, TrustProblem) else word
 
-    async def keep_commands(self, commands: Sequence[NamedCommand], *, allowed: bool) -> TrustProblem | None:
-        """Write down whether commands of a folder's settings may run."""
+    async def keep_commands(
+        self, commands: Mapping[NamedCommand, Iterable[str]], *, allowed: bool
+    ) -> TrustProblem | None:
+        """Write down whether commands of a folder's settings may run, each with what changed after the user was asked."""
         return await asyncio.to_thread(self._keep_commands, commands, allowed=allowed)
 
-    def _keep_commands(self, commands: Sequence[NamedCommand], *, allowed: bool) -> TrustProblem | None:
+    def _keep_commands(
+        self, commands: Mapping[NamedCommand, Iterable[str]], *, allowed: bool
+    ) -> TrustProblem | None:
         now = self._clock.now().replace(microsecond=0)
-        new = [CommandWord(one, allowed, now) for one in commands]
+        new = [CommandWord(one, allowed, now, tuple(changed)) for one, changed in commands.items()]
         digests = {one.digest for one in commands}
         return self._change(
             "command", lambda table: table.get("digest") in digests, map(_written_command, new)
         )
+
+    def note_changes_now(self, concerns: Callable[[str], bool], names: Sequence[str]) -> TrustProblem | None:
+        """Write down with the allowed MCP servers that files changed; only the first few are kept. Blocks.
+
+        Args:
+            concerns: Whether a server of a folder may run them.
+            names: What changed, in words.
+        """
+
+        def with_names(table: Any) -> list[str] | None:
+            kept = [str(one) for one in table.get("changed", ())]
+            new = list(dict.fromkeys([*kept, *names]))[:MOST_CHANGES]
+            is_meant = (
+                table.get("allowed") is True
+                and str(table.get("key")).startswith(SERVER_KEY)
+                and concerns(str(table.get("folder")))
+            )
+            return new if is_meant and new != kept else None
+
+        def put(document: Any) -> str:
+            for table in document.get("command", []):
+                if (new := with_names(table)) is not None:
+                    table["changed"] = new
+            return ""
+
+        self.refresh_now()
+        here = [
+            {
+                "allowed": one.allowed,
+                "key": one.command.key,
+                "folder": one.command.folder,
+                "changed": one.changed,
+            }
+            for one in self.commands
+        ]
+        return self._rewrite(put) if any(with_names(one) is not None for one in here) else None
 
     async def forget(self, folder: Path) -> Word | TrustProblem:
         """Take back what the user said of a folder and of the commands in its settings: it is asked again."""
@@ -203,6 +268,20 @@ class TrustFile:
 
     def _change(self, name: str, goes: Callable[[Any], bool], new: Iterable[str]) -> TrustProblem | None:
         """Take some tables of a name out of the file, and put new ones at its end. Blocks."""
+
+        def put(document: Any) -> str:
+            tables: Any = document.get(name, [])
+            for number in reversed(range(len(tables))):
+                if goes(tables[number]):
+                    del tables[number]
+            if name in document and not tables:  # an empty list in one line could not be added to
+                del document[name]
+            return "".join(f"\n\n[[{name}]]\n{table}" for table in new)
+
+        return self._rewrite(put)
+
+    def _rewrite(self, put: Callable[[Any], str]) -> TrustProblem | None:
+        """Change the file; `put` changes what it gets, and gives what is added at the end. Blocks."""
         import tomlkit
 
         try:
@@ -212,15 +291,8 @@ class TrustFile:
                     return TrustProblem(f"it is not changed: {read}")
                 text = self.path.read_text("utf-8") if self.path.exists() else f"{HEADING}\n"
                 document: Any = tomlkit.parse(text)
-                tables: Any = document.get(name, [])
-                for number in reversed(range(len(tables))):
-                    if goes(tables[number]):
-                        del tables[number]
-                if name in document and not tables:  # an empty list in one line could not be added to
-                    del document[name]
-                text = tomlkit.dumps(document).rstrip()
-                text += "".join(f"\n\n[[{name}]]\n{table}" for table in new)
-                replace_text(self.path, f"{text}\n")
+                added = put(document)
+                replace_text(self.path, f"{tomlkit.dumps(document).rstrip()}{added}\n")
         except (OSError, UnicodeDecodeError) as error:
             return TrustProblem(f"{self.path} cannot be written: {error}")
         self._seen = None
@@ -283,11 +355,13 @@ def _command(value: Any) -> CommandWord | str:
     given = _checked(value, "command", _COMMAND_KEYS)
     if isinstance(given, str):
         return given
-    if missing := next((key for key in _COMMAND_KEYS if key != "added" and key not in given), None):
+    optional = {"added", "changed"}
+    if missing := next((key for key in _COMMAND_KEYS if key not in optional and key not in given), None):
         return f"there must be a key {missing!r}"
     named = NamedCommand(*(given[key] for key in ("folder", "key", "shown", "digest")))
     added = given.get("added")
-    return CommandWord(named, given["allowed"], added.astimezone(UTC) if added else None)
+    changed = tuple(str(one) for one in given.get("changed", ()))
+    return CommandWord(named, given["allowed"], added.astimezone(UTC) if added else None, changed)
 
 
 def _word(value: Any) -> Word | str:
@@ -331,6 +405,8 @@ def _written_command(word: CommandWord) -> str:
     ):
         table.add(key, value)
     table.add("allowed", word.allowed)
+    if word.changed:
+        table.add("changed", list(word.changed))
     if word.added is not None:
         table.add("added", word.added)
     return table.as_string().strip()

@@ -284,6 +284,7 @@ class _Run:
             )
         )
         if not self._command.only_reads:
+            await context.workspace.on_command(self._params.command)
             context.workspace.obeyed.at_start[order.id] = await planted.look(context.workspace)
         job = await context.jobs.start(order)
         if isinstance(job, SpawnProblem):
@@ -478,6 +479,8 @@ class _Run:
         workspace = context.workspace
         unsaved = [workspace.folders.display_of(uri) for uri in await workspace.overlay.unsaved()]
         obeyed = None if self._command.only_reads else await planted.look(context.workspace)
+        if obeyed is not None:
+            await workspace.on_command(self._params.command)
         files = await effects.before(context, self._command)
         try:
             confining = await confined.start()
@@ -505,6 +508,7 @@ class _Run:
         recorded = await effects.record(context, self._call, self._params.command, files)
         changed = list(recorded.notes)
         if obeyed is not None:
+            await workspace.on_command(self._params.command)
             changed += await planted.settle(
                 context,
                 self._call,
