@@ -1106,7 +1106,7 @@ class ServerInfo(Wire):
     memory: int | None = None
     """Bytes that it and what it started have in memory."""
     detail: str | None = None
-    """Its last error; of a missing one how to get it."""
+    """Its last error, or what of its lists is left out; of a missing one how to get it."""
     origin: str | None = None
     """For an MCP server: where it is configured."""
     runs: str | None = None

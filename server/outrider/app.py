@@ -490,6 +490,7 @@ def _servers(
         open_page=show_page,
         cwd=folders[0].path if folders else Path(env.get("HOME") or "/"),
         secret=env.get,
+        schema_problem=client_tools.schema_problem,
     )
     return Servers(runtime.settings, policy.files, files, policy.trust, surroundings, env)
 

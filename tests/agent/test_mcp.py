@@ -1,7 +1,9 @@
 """MCP servers in a session, and what a bad one can do: nothing that the user did not allow, and the turn goes on."""
 
+import asyncio
 import json
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -217,6 +219,40 @@ async def test_many_tools_are_looked_up(begin):
     assert "find_tools" in offered(editor, 0)
     assert [name for name in offered(editor, 1) if "__" in name] == ["odd__more_7"]
     assert results(editor)[1][1] == f"{MARK}more_7 x 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count", "note"),
+    [
+        (["--many", "20000"], 500, "it lists more than 500 tools: the first 500 are used"),
+        (["--pages"], 20, "it lists its tools on more than 20 pages: the others are not read"),
+        (["--many", "100", "--wide"], 54, "its tools are defined in more than 4 MB: the first 54 of them are used"),
+    ],
+    ids=["many", "pages", "wide"],
+)  # fmt: skip
+async def test_a_list_of_tools_has_an_end_which_is_said(begin, arguments, count, note):
+    editor, done = await play(begin, [DONE], server=odd(*arguments))
+    assert done["outcome"] == "completed"
+    (server,) = (await editor.command("outrider.servers", {}))["servers"]
+    assert (server["state"], len(server["tools"]), server["detail"]) == ("running", count, note)
+
+
+async def test_a_long_list_of_tools_does_not_hold_up_the_loop(begin):
+    loop, longest, ended = asyncio.get_running_loop(), 0.0, asyncio.Event()
+
+    async def watch():
+        nonlocal longest
+        while not ended.is_set():
+            before = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - before)
+
+    watching = loop.create_task(watch())
+    _, done = await play(begin, [DONE], server=odd("--many", "20000"))
+    ended.set()
+    await watching
+    assert done["outcome"] == "completed"
+    assert longest < 0.25  # processor time of one round; it was a second
 
 
 @pytest.mark.parametrize("name", ["read_file", "run_command", "x" * 100, "ödd näme", "__"])

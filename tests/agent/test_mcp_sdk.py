@@ -21,6 +21,7 @@ from outrider.mcp.results import Answer
 from outrider.mcp.tokens import FILE, Tokens
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor, command_environment
+from outrider.tools.client import schema_problem
 
 SERVER = Path(__file__).parents[1] / "mcp" / "sdk_server.py"
 STDIO = {"command": sys.executable, "args": [str(SERVER)]}
@@ -67,6 +68,7 @@ def around(tmp_path, opened):
         open_page=opened,
         cwd=tmp_path,
         secret=os.environ.get,
+        schema_problem=schema_problem,
     )
 
 

@@ -1,6 +1,6 @@
 """An MCP server over pipes that misbehaves in as many ways as it has tools. It needs no library.
 
-Arguments: `--many N` gives N more tools, `--name NAME` renames the tool `plain`, `--slow-lists` takes half a second for its tools
+Arguments: `--many N` gives N more tools, `--pages` never ends the list of its tools, `--wide` defines each of many in 100 kB, `--name NAME` renames the tool `plain`, `--slow-lists` takes half a second for its tools
 once they have changed.
 """
 
@@ -59,7 +59,8 @@ def tools():
                 "type": "object",
                 "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}},
             }
-    listed += [{"name": f"more_{n}", "description": "One of many.", "inputSchema": TEXT} for n in range(MANY)]
+    about = "One of many." + " w" * 50_000 * ("--wide" in sys.argv)
+    listed += [{"name": f"more_{n}", "description": about, "inputSchema": TEXT} for n in range(MANY)]
     return listed
 
 
@@ -171,6 +172,17 @@ def main():
             if STATE["poisoned"] and "--slow-lists" in sys.argv:
                 time.sleep(0.5)
             result = {"tools": tools()}
+            if "--pages" in sys.argv:
+                page = int(request["params"].get("cursor", 0)) if request.get("params") else 0
+                plain = {"description": "Of a page.", "inputSchema": TEXT}
+                result = {"tools": [{"name": f"page_{page}", **plain}], "nextCursor": str(page + 1)}
+            if "--wide" in sys.argv:
+                # Each page has at most 4 MB.
+                page = int(request["params"].get("cursor", 0)) if request.get("params") else 0
+                whole = result["tools"]
+                result = {"tools": whole[page : page + 30]}
+                if page + 30 < len(whole):
+                    result["nextCursor"] = str(page + 30)
         elif method == "prompts/list":
             result = {
                 "prompts": [

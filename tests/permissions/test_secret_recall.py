@@ -294,3 +294,28 @@ def test_files_of_secrets_are_protected_by_their_names(name):
 @pytest.mark.parametrize("name", OTHER_NAMES.split())
 def test_other_files_are_not(name):
     assert not is_secret_file(name)
+
+
+@pytest.mark.parametrize(
+    ("sign", "size", "letters", "end"),
+    [
+        ("sb_secret_", 22, WORDS, "_Xl0gqn87"),
+        ("e2b_", 40, "0123456789abcdef", ""),
+        *((f"vc{kind}_", 56, WORDS, "") for kind in "piark"),
+    ],
+)
+def test_bare_tokens_that_gitleaks_does_not_know_are_found(sign, size, letters, end):
+    chance = random.Random(sign)
+    token = sign + "".join(chance.choice(letters) for _ in range(size)) + end
+    assert [value for found in findings(f"It is {token} there.") for value in found.values] == [token]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vcr_recorded_cassette_of_the_login_with_two_factors_and_more",
+        "sb_secret_key_of_the_project_as_it_was_set_up",
+    ],
+)
+def test_names_that_begin_like_a_token_stay(name):
+    assert not list(findings(f"It is {name} there."))

@@ -8,6 +8,7 @@ import select
 import pytest
 
 from outrider.ports.framing import framed
+from outrider.transport.connection import MOST_WAITING
 from outrider.transport.stdio import StdioWriter
 
 
@@ -76,3 +77,14 @@ async def test_a_full_pipe_never_stops_the_event_loop(pipe: tuple[int, int]) -> 
     assert writer.backlog
     whole = b"".join(framed(body) for body in bodies)
     assert await read(pipe[0], len(whole)) == whole
+
+
+async def test_one_long_message_is_no_sign_of_a_client_that_has_gone(pipe: tuple[int, int]) -> None:
+    reasons: list[str] = []
+    writer = StdioWriter(pipe[1], framed, reasons.append)
+    writer.send(b"x" * (MOST_WAITING + 1))
+    writer.send(b"the next")
+    assert not reasons
+    writer.send(b"y" * MOST_WAITING)
+    writer.send(b"z" * 1_000_000)
+    assert len(reasons) == 1

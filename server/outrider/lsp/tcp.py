@@ -31,6 +31,8 @@ class TcpConnection:
         self._reader = reader
         self._writer = writer
         self._lost = False
+        self._longest = 0
+        """Bytes of the longest message since nothing waited."""
         self._draining: asyncio.Task[None] | None = None
         self._drained: list[Callable[[], None]] = []
         self.on_lost: Callable[[str], None] | None = None
@@ -52,8 +54,11 @@ class TcpConnection:
         """Queue one message."""
         if self._lost or self._writer.is_closing():
             return
-        self._writer.write(framed(body))
-        if self.backlog > MOST_WAITING:
+        frame = framed(body)
+        self._longest = max(self._longest if self.backlog else 0, len(frame))
+        self._writer.write(frame)
+        # One long message says nothing of the client, which could not have read it yet.
+        if self.backlog - self._longest > MOST_WAITING:
             self._lost = True
             self._writer.transport.abort()
             if self.on_lost is not None:

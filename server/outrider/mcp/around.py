@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from outrider.ports.clock import Clock
 from outrider.processes import Supervisor
@@ -42,3 +42,5 @@ class Around:
     """Where servers run that are about no folder."""
     secret: Callable[[str], str | None]
     """The value of a variable of the user's environment."""
+    schema_problem: Callable[[Mapping[str, Any]], str | None]
+    """Why arguments cannot be held against the schema of a tool, None if they can. It takes its time, so it is called in a thread."""

@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig
-from outrider.mcp.stdio import MOST_BYTES, Streams, without_output_schemas
+from outrider.mcp.stdio import MOST_BYTES, Streams, bounded
 
 CONNECT_SECONDS: Final = 20.0
 _TOO_LONG: Final = f"the answer has more than {MOST_BYTES // 1024 // 1024} MB"
@@ -86,9 +86,7 @@ async def over_http(config: ServerConfig, around: Around, auth: Any) -> AsyncGen
         async def forward() -> None:
             with incoming:
                 async for message in read:
-                    await incoming.send(
-                        message if isinstance(message, Exception) else without_output_schemas(message)
-                    )
+                    await incoming.send(message if isinstance(message, Exception) else bounded(message))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(forward)

@@ -14,6 +14,8 @@ class ToolDefinition:
     schema: Mapping[str, Any]
     digest: str
     """Of all that the server says of it: another one is another tool."""
+    unusable: str | None = None
+    """Why arguments cannot be held against its schema."""
     says: str = ""
     """What the server says of its effect (`readOnlyHint` and so on), for the user alone."""
 

@@ -42,6 +42,8 @@ MOST_TOOLS: Final = 500
 """Of one server."""
 MOST_PROMPTS: Final = 200
 MOST_PAGES: Final = 20
+MOST_DEFINED: Final = 4 * 1024 * 1024
+"""Bytes of what a server says of all its tools."""
 DESCRIPTION: Final = 2_000
 """Characters of a description."""
 MOST_ROUNDS: Final = 10
@@ -54,6 +56,10 @@ Ask = Callable[[Sequence[Wanted], str | None], Awaitable[Sequence[Answer]]]
 """Asks the user for what a server wants; the second is the state that the server gave, where an answer can come later."""
 
 
+Check = Callable[[Mapping[str, Any]], str | None]
+"""Says why a schema cannot be used."""
+
+
 class ServerError(Exception):
     """Why a server could not be reached, or a request failed; fit for the user and the model."""
 
@@ -61,9 +67,10 @@ class ServerError(Exception):
 class Session:
     """An open connection."""
 
-    def __init__(self, client: Client, config: ServerConfig, gone: asyncio.Event) -> None:
+    def __init__(self, client: Client, config: ServerConfig, gone: asyncio.Event, check: Check) -> None:
         self._client = client
         self._config = config
+        self._check = check
         self._one = asyncio.Lock()
         self._ask: Ask | None = None
         self.gone = gone
@@ -94,27 +101,39 @@ class Session:
         Raises:
             ServerError: It does not say.
         """
-        able, problems = self._client.server_capabilities, list[str]()
-        tools = await self._pages("tools", self._client.list_tools, MOST_TOOLS) if able.tools else []
+        able, client, problems = self._client.server_capabilities, self._client, list[str]()
+        tools = await self._pages("tools", client.list_tools, MOST_TOOLS, problems) if able.tools else []
         prompts = (
-            await self._pages("prompts", self._client.list_prompts, MOST_PROMPTS) if able.prompts else []
+            await self._pages("prompts", client.list_prompts, MOST_PROMPTS, problems) if able.prompts else []
         )
+        # Some hundred schemas take a second to check.
+        defined = await asyncio.to_thread(_tools, cast("list[types.Tool]", tools), self._check)
+        if len(defined) < len(tools):
+            problems.append(
+                f"its tools are defined in more than {MOST_DEFINED // 1024**2} MB: the first {len(defined)} of them are used"
+            )
         return Lists(
-            tools=[_tool(one) for one in cast("list[types.Tool]", tools)],
+            tools=defined,
             prompts=[_prompt(one) for one in cast("list[types.Prompt]", prompts)],
             has_resources=able.resources is not None,
             problems=problems,
         )
 
-    async def _pages(self, what: str, ask: Any, most: int) -> list[Any]:
+    async def _pages(self, what: str, ask: Any, most: int, problems: list[str]) -> list[Any]:
+        """What a list has on all its pages; of one that is too long the beginning, which `problems` tell then."""
         found: list[Any] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = await _answered(ask(cursor=cursor, cache_mode="bypass"), LIST_SECONDS)
             found += getattr(page, what)
             cursor = page.next_cursor
-            if cursor is None or len(found) >= most:
+            if cursor is None or len(found) > most:
                 break
+        named = what.replace("_", " ")
+        if len(found) > most:
+            problems.append(f"it lists more than {most} {named}: the first {most} are used")
+        elif cursor is not None:
+            problems.append(f"it lists its {named} on more than {MOST_PAGES} pages: the others are not read")
         return found[:most]
 
     async def call(
@@ -211,13 +230,14 @@ class Session:
 
     async def resources(self) -> Given:
         """The resources and templates of the server, as a list."""
-        able = self._client.list_resources, self._client.list_resource_templates
-        listed = await self._pages("resources", able[0], MOST_LISTED)
+        able, problems = (self._client.list_resources, self._client.list_resource_templates), list[str]()
+        listed = await self._pages("resources", able[0], MOST_LISTED, problems)
         templates: list[Any] = []
         with suppress(ServerError):  # a server may have none, and not know the request
-            templates = await self._pages("resource_templates", able[1], MOST_LISTED)
+            templates = await self._pages("resource_templates", able[1], MOST_LISTED, problems)
         lines = [_line(str(one.uri), one.name, one.description) for one in listed]
         lines += [_line(one.uri_template, one.name, one.description) for one in templates]
+        lines += [f"[{problem}]" for problem in problems]
         return Given("\n".join(lines) or "There are no resources.")
 
     async def resource(self, uri: str) -> Given:
@@ -315,7 +335,7 @@ async def opened(
         cache=None,
     )
     async with client:
-        session = Session(client, config, gone)
+        session = Session(client, config, gone, around.schema_problem)
         holder.append(session)
         yield session
         gone.set()
@@ -349,11 +369,23 @@ def causes(error: BaseException) -> list[BaseException]:
     return [error, *([error.__cause__] if error.__cause__ is not None else [])]
 
 
-def _tool(tool: types.Tool) -> ToolDefinition:
-    schema: dict[str, Any] = dict(tool.input_schema)
-    said = json.dumps([tool.name, tool.description, schema], sort_keys=True, default=str).encode(
-        "utf-8", "surrogatepass"
-    )
+def _tools(tools: Sequence[types.Tool], check: Check) -> list[ToolDefinition]:
+    """The tools that a server has, as far as their definitions are not too long together."""
+    found: list[ToolDefinition] = []
+    room = MOST_DEFINED
+    for tool in tools:
+        schema: dict[str, Any] = dict(tool.input_schema)
+        said = json.dumps([tool.name, tool.description, schema], sort_keys=True, default=str).encode(
+            "utf-8", "surrogatepass"
+        )
+        room -= len(said)
+        if room < 0:
+            break
+        found.append(_tool(tool, schema, hashlib.sha256(said).hexdigest(), check(schema)))
+    return found
+
+
+def _tool(tool: types.Tool, schema: dict[str, Any], digest: str, unusable: str | None) -> ToolDefinition:
     hints = tool.annotations
     told = (
         [
@@ -372,7 +404,8 @@ def _tool(tool: types.Tool) -> ToolDefinition:
         name=tool.name,
         description=_cut(tool.description or tool.title or tool.name),
         schema=schema,
-        digest=hashlib.sha256(said).hexdigest(),
+        digest=digest,
+        unusable=unusable,
         says=", ".join(told),
     )
 

@@ -13,6 +13,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData
 from mcp_types.jsonrpc import JSONRPCError, jsonrpc_message_adapter
+from pydantic_core import from_json
 
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig
@@ -21,6 +22,8 @@ from outrider.processes import Process, SpawnProblem
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Of one message."""
+MOST_LISTED: Final = 1_000
+"""Tools, prompts and so on of one message that are looked at. It is more than is used, so that too many are noticed."""
 MOST_MESSAGES: Final = 3_000
 """At once; a server that sends more is ended."""
 MESSAGES_PER_SECOND: Final = 200
@@ -29,6 +32,7 @@ STDERR_BYTES: Final = 4_000
 """Of its last words."""
 _KEPT: Final = 400
 """Bytes of either end of a message that is too long: its id is in one of them."""
+_LISTS: Final = ("tools", "prompts", "resources", "resourceTemplates")
 _ID: Final = linear("mcp.id", r'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,100})")')
 
 Streams = tuple[Any, Any]
@@ -175,15 +179,25 @@ def _message(line: "bytes | _Long") -> SessionMessage | None:
     if not line.strip():
         return None
     try:
-        return without_output_schemas(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
+        # Parsed apart: the adapter would parse once for each kind of message.
+        return bounded(SessionMessage(jsonrpc_message_adapter.validate_python(from_json(line))))
     except ValueError:
         return None
 
 
-def without_output_schemas(message: SessionMessage) -> SessionMessage:
-    """A message in which no tool has an `outputSchema`: the SDK would match its patterns with `re`, which one can hold up for ever."""
-    result: Any = getattr(message.message, "result", None)
-    tools: Any = cast("dict[str, Any]", result).get("tools") if isinstance(result, dict) else None
+def bounded(message: SessionMessage) -> SessionMessage:
+    """A message with lists that are not too long, and in which no tool has an `outputSchema`.
+
+    The SDK looks at every entry of a list several times, and would match the patterns of the schemas with `re`, which one can
+    hold up for ever.
+    """
+    given: Any = getattr(message.message, "result", None)
+    result = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    for name in _LISTS:
+        listed: Any = result.get(name)
+        if isinstance(listed, list) and len(cast("list[Any]", listed)) > MOST_LISTED:
+            result[name] = listed[:MOST_LISTED]
+    tools: Any = result.get("tools")
     for tool in cast("list[Any]", tools) if isinstance(tools, list) else ():
         if isinstance(tool, dict):
             cast("dict[str, Any]", tool).pop("outputSchema", None)

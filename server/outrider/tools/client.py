@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, Final, cast
 
@@ -155,8 +155,16 @@ def _validator_type(schema: Mapping[str, Any]) -> Any:
     known: Any = found.Draft202012Validator
     if "$schema" in schema:
         known = found.validator_for(schema, default=None) if isinstance(schema["$schema"], str) else None
-    # The library matches with `re`, which a pattern can hold up for ever.
-    return known and found.extend(
+    return known and _without_re(known)
+
+
+@cache
+def _without_re(known: Any) -> Any:
+    """A validator of the library, which matches with `re`, which a pattern can hold up for ever; with our own matching."""
+    from jsonschema import validators
+
+    found: Any = validators
+    return found.extend(
         known,
         {
             "pattern": _check_pattern,

@@ -19,7 +19,7 @@ from outrider.permissions.policy.decide import Access
 from outrider.ports.model import Image, ToolCall, ToolSpec, content_hash
 from outrider.ports.patterns import linear
 from outrider.ports.text import spelled_out, visible
-from outrider.tools.client import TITLE_CHARACTERS, HandedTool, schema_problem, written
+from outrider.tools.client import TITLE_CHARACTERS, HandedTool, written
 from outrider.tools.client import Given as Arguments
 from outrider.tools.context import Action, AskContext, ToolResult, error, ok
 from outrider.tools.looked_up import LOOK_UP
@@ -142,7 +142,7 @@ def _tool(connection: Connection, definition: ToolDefinition, name: str) -> Serv
             always=[RulePattern(tool=name, script=definition.digest)],
         )
 
-    unusable = schema_problem(definition.schema)
+    unusable = definition.unusable
     return ServerTool(
         name,
         definition.description,

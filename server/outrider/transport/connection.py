@@ -22,7 +22,7 @@ NEARLY_EMPTY = 32 * 1024
 """Bytes waiting below which the client counts as keeping up."""
 
 MOST_WAITING = 64 * 1024 * 1024
-"""Bytes waiting above which the client counts as gone."""
+"""Bytes waiting, without the longest message, above which the client counts as gone."""
 
 
 class Outgoing(Protocol):

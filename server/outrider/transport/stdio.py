@@ -122,6 +122,8 @@ class StdioWriter:
         self._loop = asyncio.get_running_loop()
         self._queue: deque[bytes] = deque()
         self._waiting = 0
+        self._longest = 0
+        """Bytes of the longest message since nothing waited."""
         self._free = select.poll() if _AT_ONCE else None
         if self._free is not None:
             self._free.register(descriptor, select.POLLOUT)
@@ -143,6 +145,7 @@ class StdioWriter:
         with self._changed:
             if self._lost:
                 return
+            self._longest = max(self._longest if self._waiting else 0, len(frame))
             self._queue.append(frame)
             self._waiting += len(frame)
             if self._waiting > _AT_ONCE:
@@ -151,7 +154,8 @@ class StdioWriter:
                 self._gathering = True
                 self._write_at_once()
                 self._loop.call_soon(self._write_gathered)
-        if self._waiting > MOST_WAITING:
+        # One long message says nothing of the client, which could not have read it yet.
+        if self._waiting - self._longest > MOST_WAITING:
             self._give_up(f"the client left {self._waiting} bytes unread")
 
     def when_drained(self, callback: Callable[[], None]) -> None:

@@ -57,7 +57,7 @@ def _info(connection: Connection, names: list[str]) -> ServerInfo:
         name=config.name,
         state=_STATES.get(connection.state, connection.state),
         version=connection.version or None,
-        detail=connection.error or None,
+        detail="; ".join([connection.error] if connection.error else connection.lists.problems) or None,
         origin=config.origin,
         runs=config.shown,
         protocol=connection.protocol or None,

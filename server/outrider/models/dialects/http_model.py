@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Final
 
 from outrider.models.dialects.decoder import Decoder
 from outrider.models.http.chat_servers import chat_server
@@ -26,6 +27,9 @@ from outrider.ports.model import (
 )
 from outrider_protocol.settings import EditFormat, ProviderSettings, Thinking
 
+MOST_CHARACTERS: Final = 5_000_000
+"""Characters of the text and the thoughts of one answer. No model of today writes a fifth of it; all of it must fit in one message
+to a client, however it is escaped."""
 _NOT_TOLD = Told({}, thinks=False)
 """Nothing is set: it is left to the model."""
 
@@ -181,6 +185,7 @@ class HttpModel(ABC):
         decoder = self._decoder()
         call = self._call(request)
         failure: ModelFailure | None = None
+        characters = 0
         asked = self._provider.post(
             call.path,
             call.body,
@@ -196,6 +201,14 @@ class HttpModel(ABC):
                 for item in _fed(decoder, payloads):
                     if isinstance(item, ModelFailure):
                         failure = self._provider.redacted(item)
+                        break
+                    if isinstance(item, TextDelta | ReasoningDelta):
+                        characters += len(item.text)
+                    if characters > MOST_CHARACTERS:
+                        too_much = (
+                            f"{self.source}: sent more than {MOST_CHARACTERS:,} characters in one answer"
+                        )
+                        failure = ModelFailure("protocol", too_much)
                         break
                     yield item
                 if failure is not None:

@@ -18,7 +18,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from outrider import __version__
@@ -109,6 +109,8 @@ def _names(entry: str, host: str, port: int | None) -> bool:
 
 
 _LONGEST_EVENT = 16 * 1024 * 1024
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of one answer, unpacked. The longest answers of today have 128,000 tokens, each in an event of some hundred bytes."""
 _LONGEST_ERROR_BODY = 64 * 1024
 _UNPACKED_AT_ONCE = 64 * 1024
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
@@ -433,15 +435,13 @@ class HttpProvider:
         splitter = LineSplitter() if lines else SseSplitter()
         chunks = _unpacked(response)
         limit, setting = self._first_byte_seconds, "firstTokenSeconds"
-        ended = False
+        size = 0
         async with aclosing(chunks):
             while True:
                 try:
                     async with self._clock.timeout(limit):
                         chunk = await anext(chunks, None)
                 except (httpx.HTTPError, TimeoutError) as error:
-                    if ended:
-                        return
                     if isinstance(error, TimeoutError):
                         yield self._failure("stalled", f"no data for {limit:g} s ({setting})")
                     else:
@@ -449,18 +449,33 @@ class HttpProvider:
                     return
                 if chunk is None:
                     break
-                if not ended:
-                    limit, setting = self.settings.stall_seconds, "stallSeconds"
+                limit, setting = self.settings.stall_seconds, "stallSeconds"
+                size += len(chunk)
+                if size > MOST_BYTES:
+                    yield self._failure(
+                        "protocol", f"sent more than {MOST_BYTES // 1024**2} MB in one answer"
+                    )
+                    return
                 if whole is not None:
                     whole += chunk
                 elif payloads := splitter.feed(chunk):
                     yield payloads
                     if over():
-                        ended, limit = True, _END_SECONDS
+                        await self._to_the_end(chunks)
+                        return
                 if max(splitter.pending, len(whole or b"")) > _LONGEST_EVENT:
                     yield self._failure("protocol", "sent an event that is too long")
                     return
             yield [bytes(whole)] if whole else splitter.finish()
+
+    async def _to_the_end(self, chunks: AsyncGenerator[bytes, None]) -> None:
+        """Read on to the end of the body, if that comes in a moment: one that goes on for ever is not waited for."""
+        import httpx
+
+        with suppress(httpx.HTTPError, TimeoutError):
+            async with self._clock.timeout(_END_SECONDS):
+                async for _ in chunks:
+                    pass
 
     @property
     def _first_byte_seconds(self) -> float | None:

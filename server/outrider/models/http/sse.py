@@ -77,7 +77,7 @@ class SseSplitter:
         for event in whole.split(b"\n\n"):
             if event.startswith(b"data: ") and b"\n" not in event:
                 payloads.append(event[6:])
-            else:
+            elif not event.startswith(b":") or b"\n" in event:  # not a comment alone
                 payloads += _data_of(event)
         return payloads
 
