@@ -222,17 +222,12 @@ async def start(
         on_frame: Where live text goes.
     """
     around, on_frames = outside or await asyncio.to_thread(surroundings), [on_frame]
-
-    def tell(frame: StreamFrame) -> None:
-        for listener in on_frames:
-            listener(frame)
-
     if client.options.get("tools"):
         await asyncio.to_thread(client_tools.prepare)
     layered = await _settings(client, around)
     settings = _in_force(layered.settings, client, around)
     async with AsyncExitStack() as begun:
-        runtime = await _runtime(settings, around, editor, tell, begun)
+        runtime = await _runtime(settings, around, editor, _to_each(on_frames), begun)
         if isinstance(runtime, StoreProblem):
             return runtime
         folders = folders_of(client.folders)
@@ -248,6 +243,14 @@ async def start(
     await policy.trust.file.refresh()
     app.go_by_trust()
     return app
+
+
+def _to_each(listeners: Sequence[FrameListener]) -> FrameListener:
+    def tell(frame: StreamFrame) -> None:
+        for listener in listeners:
+            listener(frame)
+
+    return tell
 
 
 def _in_force(settings: Settings, client: ClientStart, around: Outside) -> InForce:
@@ -549,6 +552,20 @@ async def _useless(runtime: Runtime, languages: Languages) -> Collection[str]:
     return [tool.name for tool in OF_LANGUAGES if not (tells and tool.name == DIAGNOSTICS.name)]
 
 
+def _begin_beside(services: Services, settings: InForce, held: HeldFiles, begun: AsyncExitStack) -> None:
+    """Begin what goes on beside the sessions: clearing the log, telling what is unsaved, keeping recordings."""
+    runtime, workspace = services.runtime, services.workspace
+
+    async def unsaved() -> tuple[str, ...]:  # of the folders of now
+        return await workspace.overlay.unsaved()
+
+    if settings.base.testing is None:  # counted time says nothing of how old a session is
+        retention = Retention(runtime.store, SystemClock(), settings.base.store, runtime.inform)
+        begun.push_async_callback(retention.close)
+    begun.push_async_callback(Publisher(held, workspace.documents, unsaved, SystemClock()).close)
+    begun.push_async_callback(Recordings(services).close)
+
+
 def _app(
     services: Services,
     settings: InForce,
@@ -560,16 +577,8 @@ def _app(
     begun: AsyncExitStack,
 ) -> App:
     """Begin the sessions, and what goes on beside them."""
-    runtime, workspace, trust = services.runtime, services.workspace, services.policy.trust
-    store = runtime.store
-
-    async def unsaved() -> tuple[str, ...]:  # of the folders of now
-        return await workspace.overlay.unsaved()
-
-    if settings.base.testing is None:  # counted time says nothing of how old a session is
-        begun.push_async_callback(Retention(store, SystemClock(), settings.base.store, runtime.inform).close)
-    begun.push_async_callback(Publisher(held, workspace.documents, unsaved, SystemClock()).close)
-    begun.push_async_callback(Recordings(services).close)
+    store, trust = services.runtime.store, services.policy.trust
+    _begin_beside(services, settings, held, begun)
     sessions = Sessions(services)
     task_document = TaskDocument(services, sessions, SystemClock())
     begun.push_async_callback(task_document.close)

@@ -245,7 +245,7 @@ async def test_without_a_model_a_run_is_refused_and_says_how_to_set_one(begin):
         await editor.run("Go.")
     assert error.value.code == -32803
     assert error.value.data == {"reason": "model_unavailable"}
-    assert "set `model` to `provider/name`" in error.value.message
+    assert "outrider setup" in error.value.message
     assert (await editor.command("outrider.sessions"))["sessions"] == []
 
 
