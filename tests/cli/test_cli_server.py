@@ -378,7 +378,7 @@ def test_no_model_is_a_settings_error(outrider):
     assert ran.returncode == 2
     text = ran.stderr.replace("\n", "")
     assert "--model" in text
-    assert "settings.toml" in text
+    assert "outrider setup" in text
 
 
 def test_a_damaged_script_is_a_settings_error(outrider, tmp_path):

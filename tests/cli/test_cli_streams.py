@@ -33,6 +33,8 @@ FAILING = {
     "serve": None,  # it speaks LSP on standard output, see tests/lsp; here it is only taken up by odd orders
     "run": "run x",
     "chat": "chat -C {base}/none",
+    "setup": "setup --provider nosuch --model x --yes",
+    "completion": "completion nosuch",
     "demo": "demo --model my/model",
     "sessions": "sessions --state-dir {base}/file",
     "models": "models",
@@ -63,6 +65,7 @@ FAILING = {
 GIVING = {
     "run": "run x --model scripted:{base}/done.json",
     "demo": "demo --yes",
+    "setup": "setup --list",
     "sessions": "sessions",
     "events": "events",
     "export": "export",

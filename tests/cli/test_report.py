@@ -145,7 +145,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         {
             "tool_calls": [
                 call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2"),
-                call("run_command", command="/usr/bin/printf '\\033[31mred\\033[0m\\n'; exit 3"),
+                call("run_command", command="/usr/bin/printf '\\033[2Jred\\n'; exit 3"),
             ],
             "usage": USAGE,
         },
@@ -168,7 +168,7 @@ async def test_the_page_of_a_real_session_tells_all_that_happened(workspace):
         "undoing an earlier change", "Taken out before this page was made: folder of the machine",
     ):  # fmt: skip
         assert words in page.text, words
-    assert "\\x1b[31mred" in page.text, "what a terminal would act on is spelled out"
+    assert "\\x1b[2Jred" in page.text, "what a terminal would act on is spelled out"
     assert "\x1b" not in page.text
     assert len(page.of("article")) == 4
     assert str(workspace) not in page.text
