@@ -167,3 +167,39 @@ def test_a_turn_is_planned_steered_answered_taken_back_and_gone_on_with_by_comma
         bench.until(lambda: "· ask" in bench.status(), "the server")
         assert "completed" in _choose(bench, "Outrider: Resume…", "What is this?")
         bench.until(lambda: "In coins." in bench.view_text(), "the session")
+
+
+def test_a_plan_is_changed_and_started_and_what_its_check_says_is_a_problem_at_the_line(begin: Begin) -> None:
+    plan = {
+        "goal": "Fix the price",
+        "steps": ["Change the factor", "Tell everybody"],
+        "checks": ["python3 -B -c \"import ast; ast.parse(open('tariff.py').read(), 'tariff.py')\""],
+    }
+    slowly = {"text": "Slowly. " * 40, "chunk": 8, "delay": 0.1}
+    turns = [
+        {"tool_calls": [{"name": "write_plan", "input": plan, "id": "plan"}]},
+        {"text": "There it is."},
+        edit("* 3", "* (", "break") | {"expect": {"messages_contain": "Change the factor"}},
+        {"text": "Done."},
+        slowly | edit("* (", "* 2", "mend"),
+        {"text": "Mended."},
+    ]
+    with begin(turns, settings={"outrider.permissionMode": "full"}) as bench:
+        bench.open("tariff.py")
+        bench.command("Outrider: Plan… (Read-Only)")
+        bench.type_input("fix the price")
+        bench.until(lambda: "There it is." in bench.view_text(), "the plan")
+        document = bench.folder / ".outrider/plans/fix-the-price.md"
+        text = document.read_text(encoding="utf-8")
+        document.write_text(
+            "".join(line for line in text.splitlines(keepends=True) if "Tell everybody" not in line),
+            encoding="utf-8",
+        )
+        _choose(bench, "Outrider: Start This Plan", "fix-the-price.md")
+        squiggles = bench.page.locator(".squiggly-error")
+        bench.until(squiggles.count, "the failure at its line")
+        bench.shot("check-failed")
+        bench.until(lambda: "Mended." in bench.view_text(), "the end")
+        bench.until(lambda: not squiggles.count(), "that it is gone")
+        bench.until(lambda: "checked: " in plain(bench.view_text()), "the evidence")
+        assert "Tell everybody" not in plain(bench.view_text()).rpartition("There it is.")[2]

@@ -85,8 +85,7 @@ export class SessionState {
   private priced = true;
   /** The turns that had to wait for another one. */
   readonly queued = new Set<string>();
-  /** What waits for the model's next request, and the tasks that wait for the running one to end; in their order. */
-  waiting: Waiting[] = [];
+  private readonly held = new Map<string, Waiting>();
   /** The tokens of the latest request and its answer, and the window they have to fit in; as far as they are known. */
   context: { readonly tokens: number; readonly window: number } | undefined;
   private window = 0;
@@ -133,6 +132,11 @@ export class SessionState {
   /** The next attempt at the provider is made now: nothing is waited for any more. */
   attempted(): void {
     delete this.running?.retryAt;
+  }
+
+  /** What waits for the model's next request, and the tasks that wait for the running one to end; in their order. */
+  get waiting(): Waiting[] {
+    return [...this.held.values()];
   }
 
   /** What waits for an answer that can be given here. */
@@ -219,19 +223,17 @@ export class SessionState {
         break;
       case "turn.queued":
         this.queued.add(turnId);
-        this.waiting.push({ id: turnId, kind: "task", text: event.data.prompt });
+        this.held.set(turnId, { id: turnId, kind: "task", text: event.data.prompt });
         break;
       case "queue.changed":
-        this.waiting = [
-          ...this.waiting.filter(({ kind }) => kind === "steering"),
-          ...event.data.queue.map(({ turnId, prompt }) => ({ id: turnId, kind: "task" as const, text: prompt })),
-        ];
+        for (const [id, { kind }] of this.held) if (kind === "task") this.held.delete(id);
+        for (const { turnId: id, prompt } of event.data.queue) this.held.set(id, { id, kind: "task", text: prompt });
         break;
       case "session.renamed":
         this.title = oneLine(event.data.title, 80);
         break;
       case "turn.started":
-        this.waiting = this.waiting.filter(({ id }) => id !== turnId);
+        this.held.delete(turnId);
         this.title ||= oneLine(event.data.prompt, 80);
         this.turns.set(turnId, time);
         // The plan of the task before is among its steps.
@@ -273,7 +275,7 @@ export class SessionState {
       case "model.requested":
         if (event.data.purpose === "main") {
           const taken = event.data.steering ?? [];
-          this.waiting = this.waiting.filter(({ id }) => !taken.includes(id));
+          for (const id of taken) this.held.delete(id);
           this.window = event.data.contextWindow ?? this.window;
           this.answer(event.data.messageId);
           for (const frame of this.early.get(event.data.messageId) ?? []) this.stream(frame);
@@ -431,9 +433,9 @@ export class SessionState {
         this.plan = event.data.items;
         break;
       case "steering.received":
-        this.waiting = this.waiting.filter(({ id }) => id !== event.data.pendingId);
+        this.held.delete(event.data.pendingId);
         if (event.data.state === "removed") break;
-        this.waiting.push({ id: event.data.pendingId, kind: "steering", text: event.data.text });
+        this.held.set(event.data.pendingId, { id: event.data.pendingId, kind: "steering", text: event.data.text });
         this.note(event.seq, `You said: ${event.data.text}`, "info");
         break;
       case "context.compacted":
@@ -504,7 +506,7 @@ export class SessionState {
     data: { outcome: EndEntryOutcome; reason: string; usage: Usage; done?: Done },
     time: number,
   ): void {
-    this.waiting = this.waiting.filter(({ id, kind }) => kind === "task" && id !== turnId);
+    for (const [id, { kind }] of this.held) if (kind === "steering" || id === turnId) this.held.delete(id);
     if (this.running?.turnId === turnId) this.running = undefined;
     for (const [id, item] of this.asked) if (item.turnId === turnId) this.asked.delete(id);
     const began = this.turns.get(turnId) ?? time;

@@ -234,7 +234,7 @@ async function startPlan(house: House): Promise<void> {
 async function planToStart(): Promise<vscode.Uri | undefined> {
   const open = vscode.window.activeTextEditor?.document.uri;
   if (open?.path.includes("/.outrider/plans/") === true && open.path.endsWith(".md")) return open;
-  const found = await vscode.workspace.findFiles(".outrider/plans/*.md", null);
+  const found = (await Promise.all((vscode.workspace.workspaceFolders ?? []).map(plansOf))).flat();
   if (found.length === 0) {
     void vscode.window.showInformationMessage(
       "Outrider: there is no plan yet. “Outrider: Plan… (Read-Only)” makes one.",
@@ -244,6 +244,16 @@ async function planToStart(): Promise<vscode.Uri | undefined> {
   const items = found.map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
   const chosen = await vscode.window.showQuickPick(items, { title: "Outrider: start a plan" });
   return chosen?.uri;
+}
+
+/** The plan documents of a workspace folder. Listed, not searched for: git ignores their folder. */
+async function plansOf({ uri }: vscode.WorkspaceFolder): Promise<vscode.Uri[]> {
+  const plans = vscode.Uri.joinPath(uri, ".outrider/plans");
+  const names = await vscode.workspace.fs.readDirectory(plans).then(
+    (entries) => entries.map(([name]) => name),
+    () => [], // there is no such folder yet
+  );
+  return names.filter((name) => name.endsWith(".md")).map((name) => vscode.Uri.joinPath(plans, name));
 }
 
 /** Have a text written and sent; where it is refused it can be sent once more, and nobody has to write it again. */
