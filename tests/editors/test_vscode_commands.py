@@ -195,11 +195,13 @@ def test_a_plan_is_changed_and_started_and_what_its_check_says_is_a_problem_at_t
             "".join(line for line in text.splitlines(keepends=True) if "Tell everybody" not in line),
             encoding="utf-8",
         )
-        _choose(bench, "Outrider: Start This Plan", "fix-the-price.md")
-        squiggles = bench.page.locator(".squiggly-error")
-        bench.until(squiggles.count, "the failure at its line")
+        # It was opened when it was written.
+        bench.page.locator(".tab.active").filter(has_text="fix-the-price.md").wait_for()
+        bench.command("Outrider: Start This Plan")
+        problems = bench.page.locator("#status\\.problems")
+        bench.until(lambda: plain(problems.inner_text()).split()[:1] == ["1"], "the failure of the check")
         bench.shot("check-failed")
         bench.until(lambda: "Mended." in bench.view_text(), "the end")
-        bench.until(lambda: not squiggles.count(), "that it is gone")
+        bench.until(lambda: plain(problems.inner_text()).split()[:1] == ["0"], "that it is gone")
         bench.until(lambda: "checked: " in plain(bench.view_text()), "the evidence")
         assert "Tell everybody" not in plain(bench.view_text()).rpartition("There it is.")[2]
