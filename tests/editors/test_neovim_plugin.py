@@ -313,7 +313,10 @@ def test_sessions_are_found_and_gone_on_with(plugin):
         "first (1 task)",
         "second (1 task)",
     }
-    assert nvim.lua("return require('outrider.commands').complete('se', 'Outrider se')") == ["sessions"]
+    assert nvim.lua("return require('outrider.commands').complete('se', 'Outrider se')") == [
+        "sessions",
+        "setup",
+    ]
     assert first in nvim.lua("return vim.fn.getcompletion('Outrider resume ', 'cmdline')")
     assert nvim.lua("return vim.fn.getcompletion('Outrider mode p', 'cmdline')") == ["plan"]
 

@@ -19,6 +19,7 @@ NOT_IN_THE_LOG = {
     "late_click_on_a_parked_question": "refused: no step clicks late",
     "existing_file_needs_overwrite": "a file whose text nobody read",
     "untrusted_repository_says_nothing": "a file whose text nobody read",
+    "ask_rule_prompts_even_when_mode_would_allow": "the rules of the user",
 }
 
 

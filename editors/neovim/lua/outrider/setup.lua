@@ -41,7 +41,8 @@ local function step(client, params)
       done(nil)
     end)
   end)
-  local problem = result and (result.problem or (result.trial and not result.trial.ok and result.trial.detail))
+  local problem = result
+    and (result.problem or (result.trial and not result.trial.ok and result.trial.detail))
   if problem then
     log.say('error', ('Outrider: %s. Nothing was written.'):format(problem))
     return nil
@@ -104,7 +105,10 @@ local function steps(client)
   local saved = step(client, vim.tbl_extend('force', given, { action = 'save', keep = keep }))
   if saved then
     local note = saved.note and (', but %s'):format(saved.note) or ''
-    log.say('info', ('Outrider: %s is used from the next task on%s. Written to %s.'):format(saved.model, note, saved.file))
+    log.say(
+      'info',
+      ('Outrider: %s is used from the next task on%s. Written to %s.'):format(saved.model, note, saved.file)
+    )
   end
 end
 

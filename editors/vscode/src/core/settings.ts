@@ -36,6 +36,13 @@ const OWN = [
   "store",
   "recording",
   "repositoryMap",
+  "languageServers",
+  "trialDiagnostics",
+  "mcpServers",
+  "hooks",
+  "web",
+  "memory",
+  "skills",
 ] as const;
 /** The requests beyond LSP that the extension answers. */
 const EXTENSIONS = ["ask", "save", "diagnostics"] as const;

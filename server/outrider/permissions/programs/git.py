@@ -110,7 +110,7 @@ _TEXTS: Final = frozenset(
 _BY_ID: Final = frozenset({"show", "diff", "grep", "cat-file", "diff-tree", "diff-index"})
 """Those that take any object where a commit is expected: the text of a file by its id, a folder by a path within a commit."""
 _FORCES_TEXT: Final = ("--text", "--binary")
-_SAME_COMMIT: Final = linear("git.commit", r"\^?(?:HEAD|ORIG_HEAD|@)(?:[~^][0-9]*|@\{[^}]*\})*|[0-9]{1,3}|")
+_SAME_COMMIT: Final = linear("git.commit", r"\^?(?:HEAD|ORIG_HEAD|@)(?:[~^][0-9]*|@\{[^}]*\})*|[0-9]{1,3}")
 """Words that name a commit, whatever a repository holds."""
 _A_COMMIT: Final = linear("git.merge-base", r'"?\$\(git merge-base [A-Za-z0-9._/~^@ -]+\)"?')
 """What is filled in with a commit."""
@@ -231,7 +231,7 @@ def named_objects(program: Program) -> list[str]:
         for one in _BETWEEN.split(text.lstrip("^")):
             # A file of a commit by its path is not another one: its path is what counts. Compared or searched, it may be a folder.
             is_path = ":" in one and name in {"show", "cat-file"}
-            if not one.startswith("-") and not is_path and _SAME_COMMIT.fullmatch(one) is None:
+            if not one.startswith("-") and not is_path and one and _SAME_COMMIT.fullmatch(one) is None:
                 found.append(one)
     return found
 

@@ -174,7 +174,13 @@ def _settings(tape: Tape) -> dict[str, Any]:
     of_session: dict[str, Any] = told.get("limits", {})
     limits = {key: value for key, value in of_session.items() if value != default.get(key)}
     mode: str = told.get("permissionMode", tape.events[0].data.get("permissionMode", "ask"))
-    return {"permissionMode": mode} | ({"limits": limits} if limits else {})
+    verified = next((event for event in tape.events if event.type == "verify.started"), None)
+    verify = [call["command"] for call in verified.data["calls"]] if verified else []
+    return (
+        {"permissionMode": mode}
+        | ({"limits": limits} if limits else {})
+        | ({"verify": verify} if verify else {})
+    )
 
 
 # --- what the editor brings --------------------------------------------------------------------------------
