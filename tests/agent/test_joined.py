@@ -204,7 +204,8 @@ async def test_a_command_in_a_sandbox_has_no_way_in(two, workspace):
             "python3",
             "-c",
             program,
-            str(door),
+            door.name,  # its whole path may be longer than the address of a socket
+            cwd=door.parent,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
