@@ -21,6 +21,8 @@ _ADDED_LATER: Final = frozenset({"changeIds", "instead", "checks", "done"})
 """Keys that older logs do not have."""
 _NOT_COMPUTED: Final[Mapping[str, AbstractSet[str]]] = {
     "approval.resolved": {"digest"},
+    # Of a script; a turn that is cancelled at its start may or may not have opened it.
+    "session.closed": {"leftOver"},
     # Lengths of texts that may be shorter where secrets were removed.
     **{key: {"before", "after"} for key in ("context.pruned", "context.compacted", "context.trimmed")},
 }

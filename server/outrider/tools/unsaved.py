@@ -16,13 +16,15 @@ OWN_UNSAVED = (
 """The same, where only the agent changed it."""
 
 
-async def saved_by_client(uris: Sequence[str], call: ToolCall, context: EditContext) -> None:
-    """Have the client save what it can, without a question: the changes in these buffers were allowed."""
+async def saved_by_client(uris: Sequence[str], call: ToolCall, context: EditContext) -> bool:
+    """Have the client save what it can, without a question: the changes in these buffers were allowed; False if it can save nothing."""
     shown = context.workspace.folders.display_of
-    for tried in await context.buffers.have_saved(uris):
+    attempts = await context.buffers.have_saved(uris)
+    for tried in attempts:
         failed = [NotSaved(path=shown(uri), reason=reason) for uri, reason in tried.failed.items()]
         saved = [shown(uri) for uri in tried.saved]
         context.log.record(WorkspaceSaved(call_id=call.id, by=tried.way, paths=saved, failed=failed or None))
+    return bool(attempts)
 
 
 async def is_own(located: Located, snapshot: Snapshot, context: EditContext) -> bool:

@@ -602,13 +602,10 @@ def _confinement(confined: Confined) -> str:
 
 async def _saved_first(call: ToolCall, context: ToolContext) -> bool:
     """Have the agent's own unsaved buffers saved, by the client or the user; False if the command shall not run."""
-    if waiting := await _own_unsaved(context):
-        await saved_by_client(waiting, call, context)
-    if (
-        (waiting := await _own_unsaved(context))
-        and context.user.approved(call)
-        and context.buffers.tells_saves
-    ):
+    waiting = await _own_unsaved(context)
+    was_tried = bool(waiting) and await saved_by_client(waiting, call, context)
+    waiting = await _own_unsaved(context)
+    if waiting and not was_tried and context.user.approved(call) and context.buffers.tells_saves:
         await context.buffers.saved(waiting)  # the question of the command said that they have to be
     while waiting := await _own_unsaved(context):
         names = ", ".join(context.workspace.folders.display_of(uri) for uri in waiting)
