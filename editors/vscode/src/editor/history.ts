@@ -167,13 +167,15 @@ export async function resumeSession(
 ): Promise<void> {
   for (const until = Date.now() + patience; ;) {
     try {
-      await house.connection.execute("outrider.resume", { sessionId });
-      return;
+      const { elsewhere } = await house.connection.execute("outrider.resume", { sessionId });
+      if (elsewhere !== true) return;
+      // It is joined, and would be asked about here too; this view only looks on.
+      await house.connection.execute("outrider.leave", { sessionId });
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
-      if (Date.now() >= until) break;
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
     }
+    if (Date.now() >= until) break;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
   }
   house.book.lookOn(sessionId, "elsewhere");
   tellOfOther();
