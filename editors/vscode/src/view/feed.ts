@@ -29,6 +29,8 @@ export class Feed {
   private readonly answers = new Map<string, AnswerBox>();
   /** Whether the end is followed as it grows. */
   private follows = true;
+  /** Where the scroller was when it last said so. */
+  private wasAt = 0;
   private blocks = new Map<number, HTMLElement>();
   private before = 0;
   private behind = 0;
@@ -133,7 +135,7 @@ export class Feed {
     if (reset && focused !== undefined) this.drawn.get(focused)?.focus({ preventScroll: true });
     if (reset) this.follows = message.behind === 0;
     else if (!this.follows && still?.element.isConnected === true)
-      this.scroller.scrollTop = still.element.offsetTop - still.above;
+      this.scroller.scrollTop += this.below(still.element) - still.above;
     this.isLooking = false;
     this.settle();
     if (!this.follows && (message.behind > 0 || (isMore && !reset))) this.down.hidden = false;
@@ -146,13 +148,16 @@ export class Feed {
   }
 
   /** The step at the upper edge, and how far below it that begins. */
-  private firstInSight(): { element: HTMLElement; above: number } | undefined {
-    const top = this.scroller.scrollTop;
-    const isBelow = (one: Element): one is HTMLElement =>
-      one instanceof HTMLElement && one.offsetTop + one.offsetHeight > top;
+  private firstInSight(): { element: Element; above: number } | undefined {
+    const isBelow = (one: Element): boolean => this.below(one) + one.clientHeight > 0;
     const block = [...this.list.children].find(isBelow);
     const element = [...(block?.children ?? [])].find(isBelow);
-    return element === undefined ? undefined : { element, above: element.offsetTop - top };
+    return element === undefined ? undefined : { element, above: this.below(element) };
+  }
+
+  /** How far below the upper edge an element begins: its offset would count from its block, which is contained. */
+  private below(element: Element): number {
+    return element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
   }
 
   private draw(entry: State["entries"][number]["entry"], known: HTMLElement | undefined): HTMLElement {
@@ -197,7 +202,10 @@ export class Feed {
 
   private scrolled(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.follows = this.behind === 0 && scrollHeight - scrollTop - clientHeight < AT_END;
+    // Steps that came meanwhile push the end away; only who scrolls up leaves it.
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < AT_END;
+    this.follows = this.behind === 0 && (isAtEnd || (this.follows && scrollTop >= this.wasAt));
+    this.wasAt = scrollTop;
     if (this.follows) this.down.hidden = true;
     if (this.isLooking) return;
     if (scrollTop < clientHeight && this.before > 0 && !this.follows) this.look("earlier");
