@@ -33,7 +33,8 @@ def test_writing_from_right_to_left_and_very_long_lines(begin: Begin) -> None:
         wide, seen = bench.view.locator("#root").evaluate(sizes)
         assert wide <= seen
         runs = "all => all.map(one => getComputedStyle(one).direction)"
-        assert bench.view.locator(".entry.answer p").evaluate_all(runs) == ["rtl", *["ltr"] * 4]  # A long line is shown in parts.
+        # A long line is shown in parts.
+        assert bench.view.locator(".entry.answer p").evaluate_all(runs) == ["rtl", *["ltr"] * 4]
         bench.until(bench.lenses, "the lenses at the lines")
         bench.shot("long-lines")
         bench.focus_editor()
