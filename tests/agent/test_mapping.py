@@ -74,6 +74,22 @@ async def test_no_step_waits_for_it(begin, monkeypatch):
     assert "map.drawn" not in types(editor)
 
 
+async def test_50_000_files_hold_up_no_request(begin, ready, workspace):
+    for folder in range(500):
+        place = workspace / f"part{folder}"
+        place.mkdir()
+        for number in range(100):
+            (place / f"m{number}.py").write_text(f"def helper_{folder}_{number}(value):\n    return value\n")
+    editor = await begin("stock", [READ, ASK, DONE], ON)
+    waiting = await editor.run("Look at helper_12_34")
+    assert [maps_in(messages) for messages in await sent(editor)] == [[], []]
+    await ready()
+    await editor.command("outrider.answer", {"id": waiting["open"][0]["id"], "answer": "this"})
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    (told,) = maps_in((await sent(editor))[-1])
+    assert "part12/m34.py\n  function helper_12_34(value) 1" in told
+
+
 async def test_what_was_told_is_not_told_again_and_what_is_new_is(begin, ready, workspace):
     editor = await asked_with_a_map(begin, ready, [ASK, DONE, again("One"), DONE, again("Two"), DONE])
     for number, prompt in enumerate(("Look at price again", "And now at the price of bicycles")):

@@ -91,16 +91,13 @@ class Other:
 def own_map(root: Path, message: str, tokens: int, other: Other) -> str:
     """The longest map that has no more tokens."""
     index = Index()
-    try:
-        index.refresh({str(path.relative_to(root)): str(path) for path in root.rglob("*") if path.is_file()})
-        focus, size = Focus(words=words_of(message)), 4 * tokens
-        while True:
-            text = "\n".join(index.map(focus, size))
-            if (count := other.ask(do="count", text=text)) <= tokens:
-                return text
-            size = int(size * max(tokens / count, 0.5)) - 8
-    finally:
-        index.readers.close()
+    index.refresh({str(path.relative_to(root)): str(path) for path in root.rglob("*") if path.is_file()})
+    focus, size = Focus(words=words_of(message)), 4 * tokens
+    while True:
+        text = "\n".join(index.map(focus, size))
+        if (count := other.ask(do="count", text=text)) <= tokens:
+            return text
+        size = int(size * max(tokens / count, 0.5)) - 8
 
 
 def named(text: str, paths: list[str]) -> int:
