@@ -556,7 +556,7 @@ def _begin_beside(services: Services, settings: InForce, held: HeldFiles, begun:
     """Begin what goes on beside the sessions: clearing the log, telling what is unsaved, keeping recordings."""
     runtime, workspace = services.runtime, services.workspace
 
-    async def unsaved() -> tuple[str, ...]:  # of the folders of now
+    async def unsaved() -> tuple[str, ...]:  # of the current folders
         return await workspace.overlay.unsaved()
 
     if settings.base.testing is None:  # counted time says nothing of how old a session is

@@ -385,7 +385,7 @@ class _Turn:
         """The session that the task is for; None for a new one.
 
         Raises:
-            NothingToResumeError: The latest one is meant, and there is none.
+            NothingToResumeError: there is no session to continue.
         """
         if not self._task.of_latest:
             return self._task.session_id

@@ -119,7 +119,7 @@ class Keeping:
 
 
 def _keyring() -> Any:
-    """The system's keyring; None where there is none that keeps anything. Blocks."""
+    """The system's keyring; None where it cannot keep a key. Blocks."""
     try:
         ring: Any = import_module("keyring")
         backend = ring.get_keyring()

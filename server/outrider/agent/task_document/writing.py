@@ -106,7 +106,7 @@ class Writing:
 
         if claimed:
             told = await told_of_edit(self._editor, self._documents, self._clock, document.uri, is_changed)
-        else:  # what was typed there may have been in its way, and is told of now
+        else:  # what was typed there may have been in its way, and is named now
             seconds = self._editor.traits.settle_seconds
             told = await self._documents.until(document.uri, is_changed, self._clock, seconds)
         now = self._documents.get(document.uri)

@@ -283,7 +283,7 @@ def _going_on(app: App, text: str, argument: dict[str, Any]) -> Iterator[dict[st
 
 
 def _continued(app: App, argument: dict[str, Any]) -> dict[str, Any]:
-    """A task in the conversation that this client was in last, or in a new one where there is none."""
+    """A task in this client's latest conversation; in a new one where it has none."""
     return {**argument, "continue": True} if app.sessions.latest is not None else argument
 
 
