@@ -6,7 +6,13 @@ This module holds plain constants only, so that importing it costs nothing on th
 `protocol/reference.md` is generated from the models.
 """
 
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from outrider_protocol.events import Decision
 
 PROTOCOL_VERSION: Final = 1
 """The `v` of every `outrider/event`. It changes only when a field changes its meaning."""
@@ -173,6 +179,19 @@ APPROVING: Final = frozenset(
     }
 )
 """Titles with which something may happen that would not happen otherwise."""
+
+DECISIONS: "Final[Mapping[str, Decision]]" = MappingProxyType(
+    {
+        ALLOW_ONCE: "allow_once",
+        RUN_OUTSIDE: "allow_once",
+        ALLOW_SESSION: "allow_session",
+        ALWAYS_ALLOW: "allow_always",
+        REJECT: "reject",
+        PUT_BACK: "put_back",
+        KEEP: "keep",
+    }
+)
+"""What `outrider.answer` says for a title of an approval."""
 
 
 def allow_all(count: int) -> str:

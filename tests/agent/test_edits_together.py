@@ -65,6 +65,7 @@ async def test_all_diffs_are_in_one_document_and_hunks_of_any_can_be_left_out(be
     editor.type(paper, text.replace(mark, mark.replace("[x]", "[ ]")), replace=text)
     titles = [one["title"] for one in await editor.code_actions(paper)]
     assert "Outrider: apply the review (2 of 3 accepted)" in titles
+    assert not [title for title in titles if "Allow all" in title], "the review stands for all of them"
     await editor.take_action("Outrider: apply the review")
     await editor.wait_turn()
     assert there(workspace) == ["one.txt", "three.txt"]

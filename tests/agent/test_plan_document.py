@@ -9,8 +9,8 @@ from outrider.agent.interaction.plan_document import (
     Plan,
     PlanProblem,
     Step,
+    drafted,
     read,
-    steps_in,
     task,
     written,
 )
@@ -102,10 +102,18 @@ def test_the_task_says_all_of_it_and_hides_nothing():
     assert "\\u200b" in task(hidden, PATH)
 
 
+def test_a_plan_that_stands_in_an_answer_is_read_by_its_headings():
+    plan = drafted(
+        "# The plan\n\n## Steps\n- [ ] Change it\n- Test it\n\n## Files\n- tariff.py\n\n## Checks\n- `pytest -q`\n"
+    )
+    assert [one.text for one in plan.steps] == ["Change it", "Test it"]
+    assert (plan.files, plan.checks) == (("tariff.py",), ("pytest -q",))
+
+
 def test_the_points_of_an_answer_are_steps():
     answer = "I would do this:\n\n1. Look at `a.py`\n2. Change it\n   - in two places\n\nThen test."
-    assert steps_in(answer) == [
+    assert [one.text for one in drafted(answer).steps] == [
         "Look at `a.py`",
         "Change it - in two places",
     ]
-    assert steps_in("Nothing.") == []
+    assert drafted("Nothing.").steps == ()

@@ -329,3 +329,24 @@ async def test_edits_of_one_step_are_answered_together_where_no_rule_answers_for
     rules, typed, title, sent
 ):
     assert await answered_together(rules, typed) == (title, sent)
+
+
+@pytest.mark.parametrize(
+    ("typed", "title", "sent"),
+    [
+        ("2", "2", []),
+        ("1", "3", []),
+        ("9", None, [{"id": "open_1", "answer": "9"}]),
+    ],
+)
+async def test_an_answer_that_is_a_number_is_taken_for_itself_before_a_place_in_the_list(typed, title, sent):
+    items, given = OpenItems(), []
+    asked = {"id": "open_1", "question": "How many hours?", "options": ["3", "2"], "allowFreeForm": True}
+    items.event({"type": "question.asked", "data": whole("question.asked", asked)})
+
+    async def answer_command(argument: dict[str, object]) -> None:
+        given.append(argument)
+
+    answerer = Answerer(Renderer(make_console(io.StringIO())), items, Rules(), Typist(typed), answer_command)
+    assert await answerer(Question("How many hours?", ("3", "2"))) == title
+    assert given == sent

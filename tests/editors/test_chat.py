@@ -106,6 +106,29 @@ def test_a_draft_is_not_touched_by_a_question(workspace):
         assert "hours * 3" in (workspace / "tariff.py").read_text()
 
 
+def test_what_was_left_open_is_asked_again_with_its_options(workspace):
+    asks = {"question": "How many hours?", "options": ["Two", "Three"]}
+    ask = {"tool_calls": [{"name": "ask_user", "input": asks}]}
+    with chatting(workspace, ask, EDIT, DONE) as terminal:
+        terminal.keys("How long?\r")
+        answer(terminal, "\x1b")
+        terminal.wait("waiting")
+        terminal.keys("/answer\r")
+        terminal.wait(lambda: terminal.text.count("2  Three") == 2)
+        terminal.wait(later(1))  # the keyboard was quiet before it takes an answer
+        answer(terminal, "2", "\r")
+        terminal.wait("answered: Three")
+        terminal.wait("1  Allow once")
+        answer(terminal, "\x1b")
+        terminal.wait(lambda: terminal.text.count("waiting for an answer") == 2)
+        terminal.keys("/answer\r")
+        terminal.wait(lambda: terminal.text.count("1  Allow once") == 2)
+        terminal.wait(later(1))
+        answer(terminal, "1", "\r")
+        terminal.wait("really")
+        assert "hours * 2" in (workspace / "tariff.py").read_text()
+
+
 def test_what_is_pasted_or_held_down_answers_nothing(workspace):
     with chatting(workspace, EDIT, DONE) as terminal:
         terminal.keys("Two an hour.\r")
@@ -217,7 +240,11 @@ def test_sessions_and_pickers(workspace):
         terminal.keys("2\r")
         terminal.wait("mode plan")
         terminal.keys("/permissions full\r")
-        terminal.wait("mode is full")
+        terminal.wait("--permission-mode full")
+        terminal.keys("/permissions read-only\r")
+        terminal.wait("mode is read-only")
+        terminal.keys("/permissions ask\r")
+        terminal.wait("mode is ask")
         terminal.keys("/new\r")
         terminal.wait("begins a new session")
         terminal.keys("/sessions 1\r")

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 
 from outrider.acp.capabilities import as_object
 from outrider.acp.client import Client, NoReply
-from outrider.agent.interaction.inbox import DECISIONS, rule_told
+from outrider.agent.interaction.inbox import rule_told
 from outrider.agent.interaction.quoting import code_block
 from outrider.agent.interaction.review_document import UnderReview
 from outrider.ports.editor import Answered, ItemReply, Unanswered
@@ -42,6 +42,7 @@ from outrider_protocol import (
     ALWAYS_BACK,
     ALWAYS_EVERYWHERE,
     ALWAYS_HERE,
+    DECISIONS,
     KEEP_MINE,
     OPEN_BOTH,
     PUT_BACK,

@@ -478,9 +478,16 @@ class Answerer:
         return title
 
     async def ask_here(self, item: OpenItem) -> None:
-        """Ask what the server cannot ask with buttons; without a keyboard it stays open."""
-        if self.keyboard is not None:
-            await self._ask(Question(item.title, ()), item, self.keyboard)
+        """Ask about an item again, or about what the server cannot ask with buttons; without a keyboard it stays open."""
+        if self.keyboard is None:
+            return
+        self._say(visible(item.head), "bold")
+        # Which rules would be saved only the server can show.
+        titles = tuple(title for title in item.options if title != names.ALWAYS_ALLOW)
+        title = await self._ask(Question(item.title, titles), item, self.keyboard)
+        if title is not None:
+            given = {"decision": names.DECISIONS[title]} if item.kind == "approval" else {"answer": title}
+            await self.answer_command({"id": item.id, **given})
 
     async def _ask(
         self,
@@ -521,11 +528,12 @@ class Answerer:
             choice = (typed or "").strip()
             if not choice:
                 return None
-            if choice.isdecimal() and 1 <= int(choice) <= len(titles):
-                return titles[int(choice) - 1]
+            # An answer may be a number itself, and then it is no place in the list.
             if exact := next((title for title in titles if title.lower() == choice.lower()), None):
                 return exact
-            if choice.isdecimal() and titles:
+            if choice.isdecimal() and 1 <= int(choice) <= len(titles):
+                return titles[int(choice) - 1]
+            if choice.isdecimal() and titles and not free:
                 self._say(f"  there is no {choice}: 1 to {len(titles)}", "yellow")
                 continue
             if note and item and choice.lower() == "n":

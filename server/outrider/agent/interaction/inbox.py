@@ -30,6 +30,7 @@ from outrider_protocol import (
     ALWAYS_EVERYWHERE,
     ALWAYS_HERE,
     ANSWER_IN_DOCUMENT,
+    DECISIONS,
     KEEP,
     PUT_BACK,
     REJECT,
@@ -68,15 +69,6 @@ CHANGED_SINCE_ALLOWED = "The change is different from the one you allowed, so Ou
 WHY_AGAIN = (ASKED_ANEW, CHANGED_SINCE_ASKED, CHANGED_SINCE_ALLOWED)
 """Lines of a message that depend on what was asked before, and not on what it is about."""
 
-DECISIONS: Final[dict[str, Decision]] = {
-    ALLOW_ONCE: "allow_once",
-    RUN_OUTSIDE: "allow_once",
-    ALLOW_SESSION: "allow_session",
-    ALWAYS_ALLOW: "allow_always",
-    REJECT: "reject",
-    PUT_BACK: "put_back",
-    KEEP: "keep",
-}
 SCOPES: Final[dict[str, Scope]] = {ALWAYS_HERE: "workspace", ALWAYS_EVERYWHERE: "everywhere"}
 
 

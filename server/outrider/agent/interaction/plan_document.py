@@ -137,9 +137,13 @@ def task(plan: Plan, path: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def steps_in(answer: str) -> list[str]:
-    """The points of the lists in an answer; none where it has none."""
-    return [_line(one) for one in _items(answer.split("\n")) if one][:MOST_STEPS]
+def drafted(answer: str) -> Plan:
+    """The steps, files and checks of a plan that stands in an answer: below those headings, or all points of its lists as steps."""
+    found = read(answer)
+    if isinstance(found, Plan):
+        return found
+    points = [_line(one) for one in _items(answer.split("\n")) if one]
+    return Plan("", (), tuple(map(Step, points[:MOST_STEPS])), (), (), "")
 
 
 def _under_headings(text: str) -> Iterator[tuple[str, str]]:

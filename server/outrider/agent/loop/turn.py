@@ -17,7 +17,7 @@ from outrider.agent.context.model_call import Asker
 from outrider.agent.context.offer import Offer, is_small
 from outrider.agent.context.workspace_news import InstructionsNear, MapOfTurn, look_around
 from outrider.agent.customization.hooks import Came, Outcome, decided
-from outrider.agent.interaction.plan_document import steps_in
+from outrider.agent.interaction.plan_document import drafted
 from outrider.agent.loop import recovery
 from outrider.agent.loop.circles import REPEATED, RepeatGuard, goes_round
 from outrider.agent.loop.titling import Titling
@@ -373,9 +373,10 @@ class Turn:
         """End the turn with its answer. The document of a plan is written from that, where the model wrote none."""
         turn = self._state
         if turn.mode == "plan" and turn.plan_path is None:
-            steps = [item.text for item in self._record.state.plan] if turn.planned else steps_in(answer)
+            draft = drafted(answer)
+            steps = [one.text for one in (self._record.state.plan if turn.planned else draft.steps)]
             if steps:
-                await self._context.user.write_plan(turn.prompt, steps, (), (), answer)
+                await self._context.user.write_plan(turn.prompt, steps, draft.files, draft.checks, answer)
         return Finish("completed", turn.evidence.state, answer)
 
     async def _next_response(self) -> ModelResponse | Finish:

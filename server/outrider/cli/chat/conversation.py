@@ -21,6 +21,7 @@ from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, ExitCode, explained
 from outrider.cli.terminal import Keyboard, plain_output, visible
 from outrider.lsp.client import Client, ClientError, CommandError, Question
 from outrider_protocol import logged
+from outrider_protocol.settings import PermissionMode
 
 Object = dict[str, Any]
 
@@ -92,6 +93,7 @@ class Conversation:
         """One question after the other."""
         self._questions: set[asyncio.Task[Any]] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._widest: PermissionMode | None = None
         self._ran: list[str] = []
         """What the user ran here, for the next message."""
         self._interrupted = 0.0
@@ -287,6 +289,17 @@ class Conversation:
         if self._client is None:
             raise ClientError("there is no server")
         return await self._client.command(name, params, seconds=seconds)
+
+    async def widest_mode(self) -> PermissionMode:
+        """The permission mode that the server began with: one that allows more is for its start alone."""
+        if self._widest is None:
+            from outrider.cli.policy.permissions import (
+                mode_of_settings,
+            )  # all of the policy, which is seldom asked
+
+            named = cast("PermissionMode | None", self._options.get("permissionMode"))
+            self._widest = named or await asyncio.to_thread(mode_of_settings, self.workspace)
+        return self._widest
 
     def configure(self, settings: Object) -> None:
         """Change settings of this server alone."""

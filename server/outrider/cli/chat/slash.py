@@ -109,8 +109,16 @@ async def _mode(chat: Conversation, rest: str) -> None:
 
 async def _permissions(chat: Conversation, rest: str) -> None:
     if chosen := await _pick(chat, "what may happen without a question", PERMISSION_MODES, None, rest):
+        widest = await chat.widest_mode()
+        if PERMISSION_MODES.index(chosen) > PERMISSION_MODES.index(widest):
+            again = f" --session {chat.session_id}" if chat.session_id else ""
+            chat.renderer.note(
+                f"The permission mode stays as it is: this chat began with {widest}, and only what allows less can be chosen in "
+                f"it. For {chosen}, leave it and run: outrider chat --permission-mode {chosen}{again}"
+            )
+            return
         chat.configure({"permissionMode": chosen})
-        chat.renderer.note(f"The permission mode is {chosen}, as far as this folder is trusted.")
+        chat.renderer.note(f"The permission mode is {chosen}.")
 
 
 async def _model(chat: Conversation, rest: str) -> None:

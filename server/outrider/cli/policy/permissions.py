@@ -43,7 +43,7 @@ from outrider.workspace.search import Search, find_ripgrep
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.watch.snapshot import Census
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.settings import PermissionMode, Settings
 
 Object = dict[str, Any]
 _STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
@@ -78,6 +78,23 @@ def script_now(command: str, workspace: Path) -> str | None:
     looked = look_at(command, folders_of(((workspace.name, workspace.as_uri()),)), workspace)
     hashes = {looked.script_of(number) for number in range(len(looked.ran))} - {None}
     return hashes.pop() if len(hashes) == 1 else None
+
+
+def mode_of_settings(workspace: Path) -> PermissionMode:
+    """The permission mode of a folder where no client names one. Blocks."""
+    trust = open_file().of(os.path.realpath(workspace))
+    return "read-only" if trust == "read-only" else _mode_of(_user_settings(), trust)
+
+
+def _user_settings() -> Settings:
+    path = surroundings().user_settings
+    return from_layers((str(path), read_user_file(path)[0])).settings
+
+
+def _mode_of(settings: Settings, trust: str) -> PermissionMode:
+    # One for every workspace is none for a folder that nobody vouches for.
+    mode = settings.permission_mode
+    return mode if trust == "trusted" else narrowest(mode, "ask")
 
 
 async def _access(command: str, workspace: Path, sandbox: SandboxWish, mode: PermissionMode) -> Access | str:
@@ -166,16 +183,11 @@ def check(
         out: A console for a user; None for one JSON object on `raw`.
         raw: Where that object goes.
     """
-    around = surroundings()
     trust = open_file().of(os.path.realpath(workspace))
     if trust == "read-only":
         mode = "read-only"
-    user, _ = read_user_file(around.user_settings)
-    settings = from_layers((str(around.user_settings), user)).settings
-    if mode is None:
-        mode = settings.permission_mode
-        # As where no client names a mode: one for every workspace is none for a folder that nobody vouches for.
-        mode = mode if trust == "trusted" else narrowest(mode, "ask")
+    settings = _user_settings()
+    mode = mode or _mode_of(settings, trust)
     wanted = settings.sandbox
     wish = SandboxWish(wanted.mode, wanted.network, tuple(wanted.readable), tuple(wanted.writable))
     access = asyncio.run(_access(command, workspace, wish, mode))

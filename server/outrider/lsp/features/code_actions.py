@@ -34,23 +34,20 @@ from outrider.workspace.text.lines import offset_of, split_lines
 from outrider_protocol import (
     ACTION_KIND,
     ACTION_PREFIX,
-    ALLOW_ONCE,
-    ALLOW_SESSION,
+    ALWAYS_ALLOW,
     ANSWER,
     ANSWER_IN_DOCUMENT,
     CANCEL,
     CONTINUE,
-    KEEP,
+    DECISIONS,
     OPEN,
     PLAN,
-    PUT_BACK,
     REDO,
     REJECT,
     RESUME,
     RETRY,
     REVIEW,
     RUN,
-    RUN_OUTSIDE,
     UNDO,
     allow_all,
 )  # fmt: skip
@@ -66,14 +63,6 @@ CHOOSE_MODEL = "choose a model…"
 _MOST_DIAGNOSTICS = 5
 _MOST_COMMANDS = 8
 _LONGEST_PROBLEM = 120
-_DECISIONS = {
-    ALLOW_ONCE: "allow_once",
-    RUN_OUTSIDE: "allow_once",
-    ALLOW_SESSION: "allow_session",
-    REJECT: "reject",
-    PUT_BACK: "put_back",
-    KEEP: "keep",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,7 +421,10 @@ def _for_resting(app: App, task_text: str) -> Iterator[dict[str, Any]]:
 
 
 def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
-    if not (waiting := [item for item in app.sessions.waiting if item.id != reviewed]):
+    # What is reviewed is decided about in its document, with the edits that were asked about together with it.
+    open_items = app.sessions.waiting
+    groups = {item.group for item in open_items if item.id == reviewed and item.group}
+    if not (waiting := [item for item in open_items if item.id != reviewed and item.group not in groups]):
         return
     item, what = waiting[0], subject(waiting[0])
     together = [one for one in waiting if item.group and one.group == item.group]
@@ -446,7 +438,7 @@ def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
         yield action(f"{REJECT} — {what}", ACTION_KIND, ANSWER, {**of_all, "decision": "reject"})
         return
     if item.kind == "approval":
-        titles = [title for title in item.options if title in _DECISIONS]
+        titles = [title for title in item.options if title in DECISIONS and title != ALWAYS_ALLOW]
         if app.services.runtime.editor.traits.can_show_documents:
             # A client that shows no questions has no other way to see what it is asked for.
             yes, no = yes_and_no(titles)
@@ -455,7 +447,7 @@ def _for_open_item(app: App, reviewed: str | None) -> Iterator[dict[str, Any]]:
             if title == REVIEW:
                 yield action(f"{title} — {what}", ACTION_KIND, OPEN, {"what": "review", "id": item.id})
             else:
-                argument = {"id": item.id, "decision": _DECISIONS[title]}
+                argument = {"id": item.id, "decision": DECISIONS[title]}
                 yield action(f"{title} — {what}", ACTION_KIND, ANSWER, argument)
         return
     for option in item.options[: 2 if item.allow_free_form else 3]:

@@ -7,7 +7,7 @@ actions of its own only while the document has it word for word, as a yes is to 
 from collections.abc import Iterator
 from typing import Any
 
-from outrider.agent.interaction.inbox import DECISIONS, yes_and_no
+from outrider.agent.interaction.inbox import yes_and_no
 from outrider.agent.task_document.conversation import Conversation
 from outrider.app import App
 from outrider_protocol import (
@@ -20,6 +20,7 @@ from outrider_protocol import (
     ALWAYS_HERE,
     ANSWER,
     CANCEL,
+    DECISIONS,
     KEEP,
     OPEN,
     PUT_BACK,
