@@ -1,5 +1,6 @@
 """Permission mode `auto`: what can be undone runs without a question, as the files were copied before; all else asks."""
 
+import asyncio
 import json
 
 import pytest
@@ -130,6 +131,21 @@ def test_in_a_terminal_it_is_said_once_as_well(tmp_path, capfd):
     arguments += ["--permission-mode", "auto", "--yes-to", "all", "--state-dir", str(tmp_path / "state")]
     assert main(arguments) == 0
     assert capfd.readouterr().err.count("as in permission mode auto-edit") == 1
+
+
+async def test_the_copies_are_made_beside_the_loop(begin, workspace, monkeypatch):
+    loops: list[object] = []
+    update = copies.Copies.update
+
+    def seen(self, *arguments):
+        loops.append(asyncio._get_running_loop())
+        return update(self, *arguments)
+
+    monkeypatch.setattr(copies.Copies, "update", seen)
+    editor = await begin("stock", [step(run("echo 1 > a.txt")), DONE], AUTO)
+    await editor.run("Go.")
+    assert loops
+    assert set(loops) == {None}
 
 
 async def test_a_file_over_the_limit_is_named_as_lost(begin, workspace):
