@@ -1,8 +1,12 @@
 """Permission mode `auto`: what can be undone runs without a question, as the files were copied before; all else asks."""
 
+import asyncio
+import json
+
 import pytest
 from scripting import DONE, call, results, step
 
+from outrider.cli.main import main
 from outrider.testing.editor.wire_client import RpcError
 from outrider.workspace.watch import copies, snapshot
 from sandboxes import needs_bubblewrap
@@ -116,6 +120,32 @@ async def test_too_big_a_workspace_is_said_once_and_commands_ask(begin, workspac
     assert [text for text in told if "auto-edit" in text] == [
         "Outrider asks about commands as in permission mode auto-edit: the files of the workspace have more than 3 MB."
     ]
+
+
+def test_in_a_terminal_it_is_said_once_as_well(tmp_path, capfd):
+    for number in range(201):
+        with (tmp_path / f"{number}.bin").open("wb") as file:
+            file.truncate(1024 * 1024)
+    (tmp_path / "script.json").write_text(json.dumps({"turns": [step(run("echo 1 > a.txt")), DONE]}))
+    arguments = ["run", "Go.", "-C", str(tmp_path), "--model", "scripted:script.json"]
+    arguments += ["--permission-mode", "auto", "--yes-to", "all", "--state-dir", str(tmp_path / "state")]
+    assert main(arguments) == 0
+    assert capfd.readouterr().err.count("as in permission mode auto-edit") == 1
+
+
+async def test_the_copies_are_made_beside_the_loop(begin, workspace, monkeypatch):
+    loops: list[object] = []
+    update = copies.Copies.update
+
+    def seen(self, *arguments):
+        loops.append(asyncio._get_running_loop())
+        return update(self, *arguments)
+
+    monkeypatch.setattr(copies.Copies, "update", seen)
+    editor = await begin("stock", [step(run("echo 1 > a.txt")), DONE], AUTO)
+    await editor.run("Go.")
+    assert loops
+    assert set(loops) == {None}
 
 
 async def test_a_file_over_the_limit_is_named_as_lost(begin, workspace):

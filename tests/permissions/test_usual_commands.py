@@ -86,6 +86,45 @@ printf '%s\\n' src/*.py
 true
 sleep 1
 id
+find . -type f -name '*.go' -exec grep -l 'func main' {} +
+find . -type f | cut -d/ -f2 | sort | uniq -c | sort -rn | head
+find src -name '*.py' -print0 | xargs -0 wc -l | sort -n | tail
+grep -rnw src -e total
+grep -rn '/api/' src
+grep -rn '#!/usr/bin/env' .
+egrep -rn 'foo|bar' src
+rg -l 'TODO|FIXME' -g '!node_modules'
+rg --type py 'class [A-Z]' -o | sort | uniq -c | sort -rn | head
+fd -e py
+ag total src
+bat README.md
+less README.md
+tac src/app.py
+awk -F, '{s+=$2} END {print s}' data.csv
+awk -F/ '{print $NF}' requirements.txt
+sed -n '/class/,/^$/p' src/app.py
+sed 's/foo/bar/g' src/app.py | head -20
+comm -12 <(sort requirements.txt) <(sort data.csv)
+ls | tr / _
+jq -c '.[]' package.json
+python3 -m json.tool package.json
+cat package.json | python3 -m json.tool
+go version
+cargo --version
+java -version
+npx tsc --version
+make -n test
+man ls | head
+command -v node
+diff -ru src tests
+for f in src/*.py; do echo $f; wc -l $f; done
+tar tf out.tgz
+unzip -l a.zip
+cargo build --help
+pytest --help
+npm run
+bash -n tests/run.sh
+tree -I 'node_modules|.venv' -L 3
 """
 GIT = """
 git status
@@ -134,6 +173,29 @@ git restore src/app.py -> git
 git push -> network
 git pull -> network
 git fetch -> network
+git log --oneline main..HEAD
+git log -S total --oneline
+git log --follow -- src/app.py
+git log -L 1,5:src/app.py
+git diff main...HEAD --name-only
+git diff --check
+git branch -vv
+git remote get-url origin
+git stash show -p
+git cat-file -p HEAD
+git ls-tree -r HEAD --name-only
+git rev-list --count HEAD
+git for-each-ref --sort=-committerdate refs/heads
+git worktree list
+git submodule status
+git -C src status
+git --no-pager log -5
+git switch -c feat -> git
+git merge main -> git
+git reset --hard HEAD -> git
+git clean -fd -> git
+git cherry-pick abc123 -> git
+git clone https://example.com/a -> network
 """
 TESTING = """
 pytest
@@ -176,6 +238,20 @@ php vendor/bin/phpunit
 dotnet test
 bash tests/run.sh
 coverage run -m pytest
+PYTHONPATH=. pytest -q
+timeout 60 pytest -q
+poetry run pytest
+python manage.py test
+CI=1 npm test
+npx mocha
+npx playwright test
+bun test
+deno test
+cargo nextest run
+RUST_BACKTRACE=1 cargo test
+mix test
+swift test
+pytest -q && ruff check .
 """
 BUILDING = """
 ruff check .
@@ -228,6 +304,17 @@ chmod +x run.sh
 sed -i 's/a/b/' src/app.py
 echo done > out.txt
 cat > notes.txt <<'X'\\nx\\nX
+pylint src
+npx stylelint src
+shellcheck tests/run.sh
+cargo fmt --check
+biome check .
+bandit -r src
+python -m py_compile src/app.py
+ninja -C build
+tar czf out.tgz src
+ln -s src/app.py link.py
+git apply fix.patch
 """
 INSTALLING = """
 npm install -> network
@@ -250,6 +337,22 @@ apt-get install -y jq -> network
 pip list
 pip show pytest
 npm ls --depth=0
+pip list --outdated -> network
+pip freeze
+pip check
+python -m pip list
+uv pip list
+npm list -g --depth 0
+npm view react version -> network
+yarn why lodash
+cargo tree
+go list -m all
+gem list
+apt list --installed
+dpkg -l | grep python
+rustup show
+docker compose up -d -> network
+poetry install -> network
 """
 ALL = [
     tuple(line.replace("\\n", "\n").split(" -> "))

@@ -1,5 +1,7 @@
 """What a command line is evidence of."""
 
+import json
+
 import pytest
 
 from outrider.tools.run_command.checks import checked_nothing, covers, evidence_of
@@ -84,6 +86,59 @@ def test_a_command_is_known_by_its_words(command, kind):
         ("make -n test", MAKE, "other"),
         ("make clean", MAKE, "other"),
         ("just test", {}, "test"),
+        # what lies: nothing that fails would be seen
+        *(
+            ("npm test", {"package.json": json.dumps({"scripts": {"test": script}})}, "other")
+            for script in (
+                "jest || true",
+                "exit 0 || jest",
+                "jest; exit 0",
+                "jest | cat",
+                "jest | tee log",
+                "true && echo ok",
+                "./run.sh || true",
+                "jest &",
+                "! jest",
+                "jest --passWithNoTests || echo none",
+            )
+        ),
+        ("npm test", {"package.json": '{"scripts": {"test": "./run.sh --all"}}'}, "test"),
+        ("npm test", {"package.json": '{"scripts": {"test": "tap | cat | jest"}}'}, "test"),
+        *(
+            (command, {"Makefile": text}, "other")
+            for command, text in (
+                ("make test", "test:\n\t-pytest\n"),
+                ("make test", "test:\n\t@-pytest\n"),
+                ("make test", ".IGNORE:\ntest:\n\tpytest\n"),
+                ("make test", "SHELL = /bin/true\ntest:\n\tpytest\n"),
+                ("make test", "MAKEFLAGS += -i\ntest:\n\tpytest\n"),
+                ("make check", "test:\n\t@echo ok\ncheck: test\n"),
+                ("make test", "test: ; @echo ok\n"),
+                ("make check", "check: test\ntest: check\n"),
+                ("make test", "test:\n\tpytest; true\n"),
+                ("make test", "test:\n\tpytest | cat\n"),
+            )
+        ),
+        ("make check", {"Makefile": "check: tests\ntests:\n\tpytest -q\n"}, "test"),
+        ("make test", {"Makefile": "SHELL := /usr/bin/env bash\ntest:\n\t-rm -f x\n\tpytest\n"}, "test"),
+        ("make test", {"Makefile": "test: build\nbuild: out.o\n\tgcc x.c\n"}, "build"),
+        *(
+            ("pytest -q", {name: text}, "other")
+            for name, text in (
+                ("pytest.ini", "[pytest]\naddopts = -q --co\n"),
+                ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = ['--collect-only']\n"),
+                ("setup.cfg", "[tool:pytest]\naddopts=\n    --collect-only\n"),
+            )
+        ),
+        (
+            "pytest -q",
+            {
+                "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q --cov=src --color=yes'\n# --co\n"[
+                    :-7
+                ]
+            },
+            "test",
+        ),
     ],
 )
 def test_what_a_project_declares_is_looked_through(command, declared, kind):
@@ -120,6 +175,13 @@ def test_a_check_of_more_covers_one_of_less(wide, narrow):
         ("cargo test", "cargo build"),
         ("pytest tests/a.py", "pytest tests"),
         ("pytest a b", "pytest"),
+        # what leaves something out
+        ("pytest -q --deselect=tests/a.py::test_one", "pytest -q"),
+        ("pytest --ignore=tests/a.py", "pytest tests/a.py"),
+        ("pytest -knot_this", "pytest"),
+        ("pytest --lf", "pytest"),
+        ("ruff check --ignore=E501", "ruff check"),
+        ("mypy --disable-error-code=arg-type src", "mypy src"),
     ],
 )
 def test_a_check_of_something_else_covers_nothing(one, other):

@@ -299,7 +299,7 @@ class Renderer:
             ):
                 self.problems.warning(no_sandbox)
             case "auto.limited" if not self.problems.said_before(
-                no_copy := _NO_COPY + event["data"]["reason"]
+                no_copy := f"{_NO_COPY}{event['data']['reason']}."
             ):
                 self.problems.warning(no_copy)
             case "tool.requested":

@@ -13,6 +13,7 @@ from typing import Final
 
 from outrider.permissions.programs.git import git_does_more
 from outrider.permissions.shell.model import Program, Word
+from outrider.permissions.shell.through import SHELLS
 from outrider.ports.patterns import SPACE, WORD, linear
 
 
@@ -148,6 +149,11 @@ def _command(arguments: Sequence[Word]) -> str | None:
     return None if shows else "what it runs is not known"
 
 
+def _less(arguments: Sequence[Word]) -> str | None:
+    runs = next((word for word in arguments if (word.text or word.prefix).startswith("+")), None)
+    return None if runs is None else f"{runs.source} may run a command"
+
+
 def _set(arguments: Sequence[Word]) -> str | None:
     return None if arguments else "it shows the environment"
 
@@ -155,7 +161,7 @@ def _set(arguments: Sequence[Word]) -> str | None:
 _PLAIN: Final = Reader(alone=True)
 _HASH: Final = Reader(names("-c --check"), alone=True)
 _GREP: Final = Reader(alone=True, below=names("-r -R -d --recursive --dereference-recursive --directories"))
-_SED: Final = Reader(names("-i --in-place --inplace"), alone=True, valued="ef", script=_sed)
+_SED: Final = Reader(names("-i -I -f --in-place --inplace --file"), alone=True, valued="e", script=_sed)
 _AWK: Final = Reader(
     names("-i -l -o -p -d -E --include --load --pretty-print --profile --dump-variables --exec"),
     alone=True,
@@ -165,7 +171,10 @@ _AWK: Final = Reader(
 _FD: Final = Reader(names("-x -X -l --exec --exec-batch --list-details"), valued="tedEcS")
 
 _READERS: Final[Mapping[str, Reader]] = _table(
-    ("ls cat tac nl head tail cut paste column fold fmt expand unexpand rev tr comm join stat realpath readlink basename dirname cmp", _PLAIN),
+    ("ls cat tac nl head tail cut paste fold fmt expand unexpand rev tr comm join stat realpath readlink basename dirname cmp", _PLAIN),
+    ("column", Reader(names("-c --columns --output-width"), alone=True, valued="soNRTEH")),
+    ("less more", Reader(names("-o -O -k -K --log-file --LOG-FILE --lesskey-file --lesskey-src"), script=_less)),
+    ("man", Reader(names("-P -H -X -C --pager --html --gxditview --config-file"))), ("whereis", Reader(names("-B -M -S"))),
     ("od hexdump seq expr echo printf pwd id whoami arch nproc uptime free tty uname which type test [ [[", _PLAIN),
     ("true false : exit break continue return wait local shift read sleep cd locale", _PLAIN),
     ("base64", Reader(names("-o --output"), alone=True, valued="wbi")),
@@ -173,7 +182,7 @@ _READERS: Final[Mapping[str, Reader]] = _table(
     ("set", Reader(alone=True, script=_set)), ("command", Reader(alone=True, script=_command)),
     ("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum", _HASH),
     ("grep egrep fgrep", _GREP),
-    ("sort", Reader(names("-o -T --output --temporary-directory --compress-program --files0-from"), alone=True, valued="kSt")),
+    ("sort", Reader(names("-o -S -T --output --buffer-size --temporary-directory --compress-program --files0-from"), alone=True, valued="kt")),
     ("uniq", Reader(operands=1, alone=True, valued="fsw")),
     ("xxd", Reader(names("-r -revert --revert"), operands=1, valued="cglos")),
     ("date", Reader(names("-s -f --set --file"), alone=True, valued="Idr", script=_date)),
@@ -207,10 +216,21 @@ _READERS_TOLD: Final[Mapping[tuple[str, str], Reader]] = _told(
     ("pnpm", "list ls why", Reader()), ("npm", "explain why root prefix query", Reader()),
     ("cargo", "tree metadata pkgid locate-project", Reader()), ("rustup", "show which", Reader()),
     ("rustc", "--explain --print", Reader(names("-o"))),
-    ("bundle", "list show info", Reader()), ("gem", "list which", Reader()), ("composer", "show", Reader()),
+    ("bundle", "list show info", Reader()), ("gem", "list which env environment", Reader()), ("composer", "show", Reader()),
     ("poetry", "show", Reader()), ("conda mamba", "list info", Reader()), ("pyenv", "versions version which root", Reader()),
     ("openssl", "dgst", Reader(names("-out -engine -provider -provider-path -sign -config"))),
     ("unzip", "-l -v -Z -lv -Z1", Reader()), ("gzip", "-l", Reader()), ("jar", "tf -tf", Reader()),
+    ("tar", "-tf tf -tvf tvf -tzf tzf -tzvf tzvf -tjf tjf -tJf tJf --list",
+     Reader(names("-I -F -x -c -r -u -A --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script --rsh-command --rmt-command"), valued="fC")),
+    ("dpkg", "-l -L -s -S -p --list --listfiles --status --search --print-avail --print-architecture", Reader(names("-i -r -P --pre-invoke --post-invoke --status-logger"))),
+    ("dpkg-query", "-l -L -s -S -W --list --listfiles --status --search --show", Reader()),
+    ("rpm", "-q -qa -qi -ql -qf -qR --query", Reader(names("--erase --install --upgrade --pipe --eval --define --undefine --load --macros --rcfile"))),
+    ("apt", "list show search policy depends rdepends", Reader(names("-o -c --option --config-file"))),
+    ("apt-cache", "policy show search depends rdepends madison pkgnames showpkg stats", Reader(names("-o -c --option --config-file"))),
+    ("pacman", "-Q -Qi -Ql -Qo -Qs -Qe -Qq", Reader(names("-S -R -U -D --sync --remove --upgrade --hookdir --config"))),
+    ("brew", "list ls info desc deps leaves --prefix --cellar", Reader()), ("snap", "list", Reader()),
+    ("dotnet", "--info --list-sdks --list-runtimes", Reader()), ("yarn", "list why", Reader()),
+    ("bash sh dash", "-n", Reader(names("-c -i -l -s --init-file --rcfile --login"))),
     ("php", "-l", Reader()), ("ruby", "-c -wc", Reader(names("-r -e -I"))),
     ("node", "--check -c", Reader(names("-r -e -p --require --import --loader --experimental-loader --eval --print"))),
 )  # fmt: skip
@@ -238,6 +258,7 @@ _CHECKERS: Final[Mapping[str, Reader]] = _table(
     ("stylelint", Reader(names("-o --fix --output-file --cache"), valued="cf")),
     ("prettier", Reader(names("-w --write --cache"), needs=names("-c -l --check --list-different"))),
     ("markdownlint markdownlint-cli2", Reader(names("-f -o --fix --output"), valued="ci")),
+    ("make gmake", Reader(needs=names("-n --just-print --dry-run --recon"), valued="CfIoWj")),
     ("codespell typos", Reader(names("-w -i --write-changes"), valued="LDISx")), ("shfmt", Reader(names("-w --write"))),
     ("clang-format", Reader(names("-i"))), ("clang-tidy", Reader(names("-fix --fix --fix-errors --fix-notes --export-fixes -load --load"))),
     ("cppcheck", Reader(names("--dump --output-file --cppcheck-build-dir --addon --plist-output --clang"))),
@@ -252,7 +273,17 @@ They are known by whatever starts them for the project. A rule for one of them c
 _CHECKERS_TOLD: Final[Mapping[tuple[str, str], Reader]] = _told(
     ("cargo", "fmt", Reader(needs=_CHECKS)),
     ("ruff", "check", _READERS_TOLD["ruff", "check"]),
+    (
+        "biome",
+        "check lint format ci",
+        Reader(names("--write --fix --unsafe --apply --apply-unsafe --suppress")),
+    ),
 )
+_MODULES: Final[Mapping[str, Reader]] = _table(
+    ("json.tool", Reader(operands=1)),
+    ("site platform sysconfig tokenize ast tabnanny dis", Reader()),
+)
+"""Modules of Python's own that only read, as `python -m` runs them."""
 _STARTERS: Final = (
     ("npx", "--no-install"), ("npx",), ("pnpm", "exec"), ("yarn", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("bundle", "exec"),
     ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("python", "-m"), ("python3", "-m"),
@@ -265,12 +296,45 @@ _TELLS: Final[Mapping[str, frozenset[str]]] = {
               "mvn gradle vim nvim bash rg fd jq git gfortran rustup rustfmt clang-format clang-tidy cppcheck gdb lldb valgrind ffmpeg "
               "poetry pipx pdm hatch conda mamba pyenv flake8 pylint isort pyright composer dotnet swift kotlinc scala ghc stack cabal "
               "elixir lua luajit R Rscript julia terraform ansible aws gcloud az tar zip unzip make openssl ssh nginx redis-cli mysql "
-              "protoc bazel tmux tree emacs sed awk gawk grep find"),
-        names("--version -V -v -version"),
+              "protoc bazel tmux tree emacs sed awk gawk grep find jest vitest mocha eslint prettier vite webpack next tsx ts-node turbo nx "
+              "playwright rails rake rspec rubocop phpunit golangci-lint helm kubectl dart flutter tox nox coverage pre-commit"),
+        names("--version -V -v -version --help"),
     ),
-    **dict.fromkeys(names("go zig hugo terraform openssl"), names("version")),
+    **dict.fromkeys(names("go zig hugo terraform openssl"), names("version help --help")),
 }  # fmt: skip
-"""Programs that tell their version, with the words for it. Some obey a file of the project even then, so that they need a sandbox."""
+"""Programs that tell their version and their options, with the words for it. Some obey a file of the project even then, so that they need a sandbox."""
+_HELP_ON: Final = names(
+    "npm pip pip3 cargo rustup uv go docker podman kubectl helm gh poetry conda brew terraform composer gem"
+)
+"""Programs of which the help on a sub-command of their own runs nothing else."""
+_LISTS: Final = frozenset({("npm", "run"), ("npm", "run-script"), ("pnpm", "run")})
+"""Whole commands that list what there is to run."""
+
+
+_SEPARATORS: Final[Mapping[str, str]] = {
+    "cut": "d", "paste": "d", "sort": "t", "column": "s", **dict.fromkeys(names("awk gawk mawk nawk"), "F"),
+}  # fmt: skip
+"""Programs with the letter of the option behind which a sign stands that separates."""
+_BEFORE_PATTERN: Final = {
+    **dict.fromkeys(
+        names("grep egrep fgrep"),
+        linear("reading.grep", r"-[abcEFGHhIiLlnoPqRrsvwxyzZUT]+|-[ABCm][0-9]*|--(?:include|exclude|exclude-dir|color|colour)=.*"),
+    ),
+    "rg": linear("reading.rg", r"-[abcFHhIiLlNnopqSsUuvwx0P]+|-[ABCmgtT]|-[ABCm][0-9]+|--(?:glob|type|color|max-count)=.*|--hidden|--no-ignore"),
+}  # fmt: skip
+"""Options that may stand before the pattern of a search."""
+_TAKES_NEXT: Final = linear("reading.takes_next", r"-[ABCmgtT]")
+_GIVES_PATTERN: Final = linear("reading.gives_pattern", r"-[A-Za-z0-9]*[ef].*|--(?:reg|fil|type-list).*")
+"""Options with which the first operand is no pattern."""
+_HIDES: Final = linear(
+    "reading.hides",
+    r"\$'[^']*\\(?:x[2-7][0-9A-Fa-f]|[uU]0*[2-7][0-9A-Fa-f]|0?4[1-7]|0?[5-7][0-7]|1[0-7][0-7])",
+)
+"""A sign that could be typed, written by its number (Bash Reference Manual, "ANSI-C Quoting")."""
+_OF_FILES: Final = names(
+    "cat tac nl head tail less more bat batcat od hexdump xxd strings base64 wc stat file rev fold fmt expand unexpand comm join cmp diff "
+    "sort uniq paste md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum b3sum cksum shasum zcat bzcat xzcat zstdcat hexyl"
+)
 
 
 def only_reads(program: Program) -> str | None:
@@ -284,7 +348,7 @@ def only_reads(program: Program) -> str | None:
     if not program.argv:
         return None
     name, arguments = program.argv[0].text or "", program.argv[1:]
-    if len(arguments) == 1 and arguments[0].text in _TELLS.get(name, ()):
+    if _tells(program.argv):
         return None
     if name == "git":
         return git_does_more(arguments)
@@ -292,7 +356,7 @@ def only_reads(program: Program) -> str | None:
     if reader is None:
         return _checks_more(program.argv)
     if (
-        name in {"command", "set", "date", "jq", "yq"}
+        name in {"command", "set", "date", "jq", "yq", "less", "more"}
         and reader.script is not None
         and (why := reader.script(arguments))
     ):
@@ -373,15 +437,29 @@ def _checks_more(argv: Sequence[Word]) -> str | None:
     argv = argv[len(starter) :]
     name, first = argv[0].text or "", argv[1].text if len(argv) > 1 else None
     reader = _CHECKERS_TOLD.get((name, first or "")) or _CHECKERS.get(name)
+    if starter and _tells(argv):
+        return None
+    if starter[-1:] == ("-m",):
+        reader = reader or _MODULES.get(name) or _READERS_TOLD.get((name, first or ""))
     if reader is None:
         said = " ".join((*starter, argv[0].text or argv[0].source)) if starter else name
         return f"{said} is not known to only read" if said else "what it runs is not known"
     return _more(reader, name, argv[1:])
 
 
+def _tells(argv: Sequence[Word]) -> bool:
+    """Whether a program only tells its version, its options, or what there is to run."""
+    texts = tuple(word.text or "" for word in argv[:4])
+    if len(texts) == 3 and texts[0] in _HELP_ON:
+        return texts[2] == "--help" and not texts[1].startswith("-")
+    return texts in _LISTS or (len(texts) == 2 and texts[1] in _TELLS.get(texts[0], ()))
+
+
 def _problem(program: Program) -> str | None:
     if program.unresolved is not None:
         return program.unresolved
+    if hides := next((word for word in (*program.argv, *program.reads) if _HIDES.search(word.source)), None):
+        return f"{hides.source} hides what it says"
     if program.is_privileged:
         return f"{program.through[0]} runs it as another user"
     if program.writes:
@@ -411,6 +489,45 @@ def _more(reader: Reader, name: str, arguments: Sequence[Word]) -> str | None:
     ):
         return f"{name} writes into its second file"
     return None
+
+
+def naming(program: Program) -> Sequence[Word]:
+    """The words of a program that may name files: not what is for certain a separator, or the pattern of a search."""
+    name, rest = program.name or "", program.argv[1:]
+    if name == "tr":
+        return ()
+    if (letter := _SEPARATORS.get(name)) is not None:
+        return [
+            word
+            for word, before in zip(rest, program.argv, strict=False)
+            if not _separates(word, before, letter)
+        ]
+    flags = _BEFORE_PATTERN.get(name)
+    if flags is None or any(_GIVES_PATTERN.fullmatch(word.text or word.prefix) for word in rest):
+        return rest
+    at = 0
+    while at < len(rest) and flags.fullmatch(rest[at].text or ""):
+        at += 2 if _TAKES_NEXT.fullmatch(rest[at].text or "") else 1
+    is_pattern = at < len(rest) and rest[at].is_one and not rest[at].may_be_option
+    return (*rest[:at], *rest[at + 1 :]) if is_pattern else rest
+
+
+def _separates(word: Word, before: Word, letter: str) -> bool:
+    text = word.text or ""
+    return (len(text) == 1 and before.text == f"-{letter}") or (
+        len(text) == 3 and text.startswith(f"-{letter}")
+    )
+
+
+def shell_before(program: Program) -> str | None:
+    """Why nobody sees at a glance what runs: a shell in the shell gets it as a text; None where none does."""
+    shell = next((name for name in program.through if name in SHELLS), None)
+    return None if shell is None else f"{shell} gets it as a text"
+
+
+def reads_files(program: Program) -> bool:
+    """Whether every operand of a program is a file whose text, or what the system knows of it, it shows."""
+    return program.name in _OF_FILES
 
 
 def _is_of(word: Word, options: frozenset[str], valued: str = "") -> bool:

@@ -478,6 +478,8 @@ class _Walk:
             return None
         target = read.word
         simple.is_fed = simple.is_fed or operator.startswith("<")
+        if operator == "<<<" and target.text is None and target.source.startswith(("$(", "`")):
+            self.problem("a command fills in a here-string")
         copies = operator in {">&", "<&"} and target.text is not None and _DESCRIPTOR.fullmatch(target.text)
         if copies or operator in {"<<", "<<-", "<<<"} or target.text == "/dev/null":
             pass

@@ -6,18 +6,23 @@ only where the exit code of the whole line says how the check went.
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from outrider.permissions.shell.model import Program
 from outrider.permissions.shell.reading import read_command
 from outrider.permissions.shell.tree import tree_of
+from outrider.ports.patterns import linear
 from outrider_protocol.events import CheckKind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DECLARING: Final = ("package.json", "Makefile", "makefile", "GNUmakefile")
-"""Files that declare what a script or a target runs."""
+_MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+"""In the order in which make takes the first one."""
+_OF_PYTEST: Final = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+DECLARING: Final = ("package.json", *_MAKEFILES, *_OF_PYTEST)
+"""Files that declare what a script or a target runs, and with which options."""
 
 _OF_KIND: Final[Mapping[CheckKind, tuple[str, ...]]] = {
     "test": (
@@ -85,12 +90,29 @@ _ONLY_TALK: Final = frozenset(
     {"echo", "printf", "true", "false", ":", "exit", "sleep", "cd", "export", "set"}
 )
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "eval", "find", "xargs"})
+_RUN_LINES: Final = frozenset({"bash", "sh", "dash", "zsh", "env"})
+"""Shells that run the lines of a Makefile."""
 _DRAINS: Final = frozenset({"tail", "tee", "cat", "sort", "wc"})
 """Programs that read their input to its end, and whose own exit code says nothing against it."""
 _ORDER: Final[tuple[CheckKind, ...]] = ("test", "types", "build", "lint")
 """What says most comes first."""
 _DEEPEST: Final = 4
 """Scripts that run scripts."""
+_TELLS_HOW: Final = linear(
+    "checks.tells_how",
+    r"-[qvxsl]+|-r[a-zA-Z]+|-[jn][0-9]*|-(?:race|count=1)|--(?:quiet|verbose|exitfirst|no-header|frozen|locked|workspace|all|all-targets|"
+    r"run|silent|ci|nocapture)|--(?:tb|maxfail|color|colors|durations|verbosity|numprocesses|reporter|output-format|jobs)=.*|--",
+)
+"""Options that change how a check shows what it finds, not what it looks at."""
+_OBEYS_NO_FAILURE: Final = linear("checks.no_failure", r"(?m)^[ \t]*\.(?:IGNORE|SHELLFLAGS)\b|\bMAKEFLAGS\b")
+"""What a Makefile has in which a command may fail unseen."""
+_SHELL: Final = linear("checks.shell", r"(?:export[ \t]+)?SHELL[ \t]*[:?]*=[ \t]*([^ \t#]*).*")
+_COLLECTS: Final = linear(
+    "checks.collects",
+    r"(?:^|[\s\"'=\[,])--(?:co|coll[a-z-]*|fixtures|markers|setup-plan|help|version)(?:$|[\s\"',\]])",
+)
+_LONGEST_OPTIONS: Final = 500
+"""Characters in which the options of pytest stand."""
 
 
 def evidence_of(text: str, declared: Mapping[str, str]) -> tuple[CheckKind, str]:
@@ -120,9 +142,15 @@ def unseen_check(text: str, declared: Mapping[str, str]) -> str:
 
 
 def covers(wide: str, narrow: str) -> bool:
-    """Whether a check does all that another one does: the same program, on the same files or more of them. Pure."""
+    """Whether a check does all that another one does: the same program, on the same files or more of them. Pure.
+
+    What it is told beside may leave something out, as `--deselect` and `--ignore` do: then it covers only one that is told the same.
+    """
     all_of, some_of = _program_and_operands(wide), _program_and_operands(narrow)
     if not all_of or all_of[:1] != some_of[:1]:
+        return False
+    told = {word for word in wide.split() if word.startswith("-") and not _TELLS_HOW.fullmatch(word)}
+    if not told <= {*narrow.split(), "-m"}:
         return False
     if some_of[: len(all_of)] == all_of:
         return True
@@ -154,9 +182,11 @@ def _checks(text: str, declared: Mapping[str, str], depth: int) -> Iterator[tupl
     """Each program whose failure makes the line fail, without which it cannot have succeeded."""
     source = text.encode("utf-8", "surrogatepass")
     root = tree_of(source)
-    # With these in it a line has a rule of its own about pipes.
-    keeps_pipes = "pipefail" not in text and "PIPESTATUS" not in text
-    for piece in _that_decide(root, keeps_pipes=keeps_pipes):
+    # With these in it a line has a rule of its own about pipes. The shells of scripts and targets only see how the last part went.
+    fails_by = "any" if depth == 0 else "last"
+    if "pipefail" in text or "PIPESTATUS" in text:
+        fails_by = "unknown"
+    for piece in _that_decide(root, fails_by):
         programs = read_command(piece).programs
         # What runs within it, by `$(…)` or in another shell, may fail unseen.
         if len(programs) == 1 and _SHELLS.isdisjoint(programs[0].through):
@@ -171,8 +201,13 @@ def _telling(kinds: Collection[CheckKind]) -> CheckKind:
     return "other"
 
 
-def _that_decide(root: "Node", *, keeps_pipes: bool) -> Iterator[str]:
-    """The commands that all have to succeed for the line to do so: the last statement, and what it is chained to."""
+def _that_decide(root: "Node", fails_by: Literal["any", "last", "unknown"]) -> Iterator[str]:
+    """The commands that all have to succeed for the line to do so: the last statement, and what it is chained to.
+
+    Args:
+        root: The line.
+        fails_by: Which part of a pipe makes it fail.
+    """
     statements = [child for child in root.named_children if child.type != "comment"]
     if root.has_error or not statements or any(child.type == "&" for child in root.children):
         return
@@ -185,7 +220,9 @@ def _that_decide(root: "Node", *, keeps_pipes: bool) -> Iterator[str]:
             waiting[:0] = node.children[:1]
         elif node.type == "pipeline":
             first, *others = node.named_children
-            if keeps_pipes and all(_drains(other) for other in others):
+            if fails_by == "last":
+                waiting[:0] = others[-1:]
+            elif fails_by == "any" and all(_drains(other) for other in others):
                 waiting[:0] = [first]
         elif node.type == "command" and node.text is not None:
             yield node.text.decode("utf-8", "surrogatepass")
@@ -214,6 +251,8 @@ def _kind_of(program: Program, declared: Mapping[str, str], depth: int) -> Check
             if quiet
             else _of_target(name, [one for one in arguments if "=" not in one], declared, depth)
         )
+    if name in {"pytest", "py.test"} and _only_collects(declared):
+        return "other"
     if name in _PROGRAMS:
         return _PROGRAMS[name]
     if arguments and (kind := _BY_COMMAND.get(name, {}).get(arguments[0])):
@@ -258,11 +297,29 @@ def _of_script(arguments: list[str], declared: Mapping[str, str], depth: int) ->
 
 
 def _of_target(program: str, targets: list[str], declared: Mapping[str, str], depth: int) -> CheckKind:
-    recipes = _recipes(declared) if program in {"make", "gmake"} else dict[str, str]()
-    found: list[CheckKind] = [
-        _of_body(one, recipes[one], declared, depth) if recipes.get(one) else _of_name(one)
-        for one in targets or ["all"]
-    ]
+    if program not in {"make", "gmake"}:
+        named: list[CheckKind] = [_of_name(one) for one in targets or ["all"]]
+        return _telling(named)
+    # What a target needs has to succeed as well.
+    text = next((declared[name] for name in _MAKEFILES if name in declared), "")
+    shells = [match[1] for line in text.split("\n") if (match := _SHELL.fullmatch(line))]
+    if _OBEYS_NO_FAILURE.search(text) or any(one.rpartition("/")[2] not in _RUN_LINES for one in shells):
+        return "other"
+    rules = _rules(text)
+    found: list[CheckKind] = []
+    waiting, seen = targets or ["all"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        rule = rules.get(name, _Rule())
+        needed = [one for one in rule.needs if one in rules]
+        waiting += needed
+        if rule.lines:
+            found.append(_of_body(name, "\n".join(rule.lines), declared, depth))
+        elif not needed and not rule.ignores:
+            found.append(_of_name(name))
     return _telling(found)
 
 
@@ -275,8 +332,18 @@ def _of_body(name: str, body: str, declared: Mapping[str, str], depth: int) -> C
     ]
     if (known := _telling(kinds)) != "other":
         return known
-    programs = [one.name for line in body.split("\n") for one in read_command(line).programs]
-    return "other" if all(one in _ONLY_TALK for one in programs) else _of_name(name)
+    # By its name only where something decides that is not known, and no check is left undecided.
+    undecided = any(
+        _kind_of(one, declared, depth + 1) != "other"
+        for line in body.split("\n")
+        for one in read_command(line).programs
+    )
+    deciding = [
+        source.split(None, 1)[0]
+        for line in body.split("\n")
+        for _, source in _checks(line, declared, depth + 1)
+    ]
+    return "other" if undecided or all(one in _ONLY_TALK for one in deciding) else _of_name(name)
 
 
 def _of_name(name: str) -> CheckKind:
@@ -294,17 +361,46 @@ def _scripts(declared: Mapping[str, str]) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", scripts) if isinstance(scripts, dict) else {}
 
 
-def _recipes(declared: Mapping[str, str]) -> Mapping[str, str]:
-    """The commands of each plain target of the Makefile; empty for one that only names others."""
-    text = next((declared[name] for name in DECLARING[1:] if name in declared), "")
-    found: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in text.split("\n"):
+@dataclass(slots=True)
+class _Rule:
+    """A plain target of a Makefile."""
+
+    needs: list[str] = field(default_factory=list[str])
+    lines: list[str] = field(default_factory=list[str])
+    """Its commands whose failure make obeys."""
+    ignores: bool = False
+    """Whether there are others."""
+
+    def take(self, line: str) -> None:
+        """Take a line of its commands; of one with a dash before it make ignores how it goes."""
+        command = line.strip().lstrip("@-+ ")
+        if command and "-" in line[: line.index(command)]:
+            self.ignores = True
+        elif command:
+            self.lines.append(command)
+
+
+def _rules(text: str) -> Mapping[str, _Rule]:
+    found: dict[str, _Rule] = {}
+    current: list[_Rule] = []
+    for line in text.replace("\\\n", " ").split("\n"):
         if line.startswith("\t"):
-            current.append(line.strip().lstrip("@-+ "))
+            for rule in current:
+                rule.take(line)
             continue
         names, colon, rest = line.partition(":")
-        if colon and not rest.startswith("=") and not line.startswith((" ", "#")):
-            current = []
-            found |= dict.fromkeys(names.split(), current)
-    return {name: "\n".join(lines) for name, lines in found.items()}
+        if colon and not rest.startswith(("=", ":=")) and not line.startswith((" ", "#")):
+            needs, _, first = rest.lstrip(":").partition(";")
+            current = [found.setdefault(name, _Rule()) for name in names.split()]
+            for rule in current:
+                rule.needs += needs.split()
+                rule.take(first)
+    return found
+
+
+def _only_collects(declared: Mapping[str, str]) -> bool:
+    """Whether the settings of the project have pytest list its tests, and run none."""
+    return any(
+        name in declared and _COLLECTS.search(declared[name].partition("addopts")[2][:_LONGEST_OPTIONS])
+        for name in _OF_PYTEST
+    )

@@ -20,7 +20,14 @@ from outrider.permissions.programs.git import (
     without_folders,
 )
 from outrider.permissions.programs.patterns import runs_scripts
-from outrider.permissions.programs.readers import goes_below, only_reads, reads_alone
+from outrider.permissions.programs.readers import (
+    goes_below,
+    naming,
+    only_reads,
+    reads_alone,
+    reads_files,
+    shell_before,
+)
 from outrider.permissions.secrets.secret_files import is_secret_file
 from outrider.permissions.shell.builtins import BUILTINS
 from outrider.permissions.shell.model import CommandLine, Handed, Program, Word
@@ -245,10 +252,12 @@ class _Place:
 
     def why_more(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace in a read-only sandbox, None if it is."""
-        if (why := only_reads(program)) is not None:
+        if why := only_reads(program) or shell_before(program):
             return why
-        words = () if program.name in _SAYS else program.argv[1:]
+        words = () if program.name in _SAYS else naming(program)
         if why := next(filter(None, map(self._names_outside, (*words, *program.reads))), None):
+            return why
+        if why := self._names_missing(program):
             return why
         if not shows_texts(program) or (top := self._top_of_repository()) is None or self._root_of(top):
             return None
@@ -256,12 +265,17 @@ class _Place:
 
     def why_not_alone(self, program: Program) -> str | None:
         """Why a program is not known to only read inside the workspace without a sandbox, None if it is."""
-        if (why := reads_alone(program)) is not None:
+        if why := reads_alone(program) or shell_before(program):
             return why
         if self._looks.search_path and (theirs := self._why_theirs(program)):
             return theirs
+        if why := self._names_missing(program):
+            return why
         says = program.name in _SAYS
+        unnamed = set(program.argv[1:]) - set(naming(program))
         for word in (*program.argv[1:], *program.reads):
+            if word.text is not None and word in unnamed:
+                continue
             if word.text is not None:
                 why = None if says and word not in program.reads else self._may_lead_outside(word.text)
             elif word.is_glob:
@@ -283,8 +297,23 @@ class _Place:
             return next(filter(None, map(self._outside_path, word.handed.roots)), None)
         if in_home := _IN_HOME.fullmatch(word.source):
             path = os.path.expanduser(f"~{in_home[1] or ''}")  # noqa: PTH111 - as text, like all paths here
-            return self._outside_path(path) if os.path.lexists(path) else None
+            return self._outside_path(path)
         return self._outside_glob(word) if word.is_glob else None
+
+    def _names_missing(self, program: Program) -> str | None:
+        """Why a file that is to be shown is outside the workspace or has a name of secrets, though it is not there.
+
+        Whether it is there is no business of the model either, and it may be there when the command runs.
+        """
+        if not reads_files(program):
+            return None
+        texts = (word.text for word in (*program.argv[1:], *program.reads) if word.text is not None)
+        missing = (
+            text
+            for text in texts
+            if text[:1] not in {"", "-", "+"} and not os.path.lexists(self._joined(text))
+        )
+        return next(filter(None, map(self._outside_path, missing)), None)
 
     def _may_lead_outside(self, text: str) -> str | None:
         """The same of a word where no sandbox hides what is outside: what is not there yet counts too."""
@@ -315,7 +344,7 @@ class _Place:
 
     def names_shut(self, program: Program) -> str | None:
         """Why a file that is named in the words of a program is shut, None if none is."""
-        for word in (*program.argv[1:], *program.reads, *program.writes):
+        for word in (*naming(program), *program.reads, *program.writes):
             if word.text is not None:
                 if (why := self._named_shut(word.text)) is not None:
                     return why
