@@ -295,6 +295,15 @@ def test_what_comes_slowly_is_shown_whole_and_a_gap_says_how_much_is_missing():
     assert full.end() == ""
 
 
+@needs_bubblewrap
+async def test_a_command_that_lists_processes_does_not_see_how_it_is_confined(begin):
+    editor = await begin("stock", [step(run("ps -ww -e -o args=")), DONE], sandboxed("bubblewrap"))
+    await editor.run("Go.")
+    status, told = result(editor)
+    assert (status, "bwrap --args 3 -- bash" in told) == ("ok", True)
+    assert "--ro-bind" not in told
+
+
 # --- asking to leave ------------------------------------------------------------------------------------------------
 
 
