@@ -242,6 +242,7 @@ class Turn:
         self._instructions = InstructionsNear(services, record, turn_id, context.user.ask_for_trust)
         self._map = MapOfTurn(services, record, turn_id)
         self._context = context
+        context.knowledge.conversation = conversation
         self._budget = budget
         self.id = turn_id
         self._read_only = self._state.mode != "agent"

@@ -340,7 +340,7 @@ class _Run:
         )
 
     def _hidden(self) -> list[str]:
-        """A note on what of the workspace the command did not see, if there was any."""
+        """A note on what of the workspace the command did not see, if there was any and the model was not told before."""
         held = self._confined.confinement
         if held is None or not held.is_reading:
             return []
@@ -356,7 +356,8 @@ class _Run:
             return []
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         listed = f"{', '.join(names[:MOST_NAMED])}{more}"
-        return [f"hidden from it as secret, or by {IGNORE_FILE}, so that they look empty: {listed}"]
+        note = f"hidden from it as secret, or by {IGNORE_FILE}, so that they look empty: {listed}"
+        return [note] if self._context.knowledge.is_news(note) else []
 
     def _unseen(self, came: CommandResult | SpawnProblem) -> list[str]:
         """Notes on what its exit code does not tell: that what it left running is gone, and how a check in it went."""
