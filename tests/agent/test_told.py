@@ -1,5 +1,7 @@
 """What the model is told: sections of the system message, what is around a task, and ways out of calls that miss."""
 
+import subprocess
+
 import pytest
 from scripting import DONE, call, result, step
 
@@ -11,6 +13,7 @@ from outrider.processes.sandbox import Facts
 from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.nearest import nearest
 from outrider_protocol.settings import PERMISSION_MODES, Limits
+from sandboxes import needs_bubblewrap
 
 MOST_TOKENS, MOST_IN_SHORT = 4_500, 2_400
 MOST_OF_LANGUAGES, MOST_OF_LANGUAGES_IN_SHORT = 1_100, 950
@@ -194,3 +197,36 @@ async def test_diagnostics_of_a_task_keep_severity_source_and_code(begin, worksp
     await editor.run("Mend", context=context)
     shown = (await editor.command("outrider.prompt", {"sessionId": editor.session_id}))["messages"]
     assert "- line 4: error: Unsupported operand [mypy operator]\n- odd" in shown[1]["text"]
+
+
+def test_what_the_model_must_know_of_commands_is_told():
+    limits = Limits(command_seconds=7, command_idle_seconds=5, job_seconds=9)
+    told = standing.commands(Facts(), limits, in_short=False)
+    assert "Each command is a fresh bash without a terminal and without input" in told
+    assert "a changed folder and variables are gone in the next one" in told
+    assert "It ends after 7 s, or after 5 s in which it neither prints nor computes" in told
+    assert "a `timeout` in the call lifts the second" in told
+    assert "Servers and watchers go into the background, where they end after 9 s" in told
+
+
+def test_each_permission_mode_says_what_runs_and_what_asks():
+    told = {mode: standing.permissions(mode, in_short=False) for mode in PERMISSION_MODES}
+    assert len(set(told.values())) == len(PERMISSION_MODES)
+    assert all(f"The permission mode is {mode}." in text for mode, text in told.items())
+    assert "every other command the user is asked" in told["ask"]
+
+
+@needs_bubblewrap
+async def test_a_task_says_the_state_of_git_and_names_no_secret_file(begin, workspace):
+    git = ["git", "-c", "init.defaultBranch=main", "-C", str(workspace)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    (workspace / ".env").write_text("KEY=1\n")
+    (workspace / "deep").mkdir()
+    (workspace / "deep" / "new.py").write_text("X = 1\n")
+    editor = await begin("stock", [DONE], {"sandbox": "auto", "testing": {"sandboxes": ["bubblewrap"]}})
+    await editor.run("Go")
+    shown = (await editor.command("outrider.prompt", {"sessionId": editor.session_id}))["messages"]
+    git_part = shown[1]["text"].partition("Git (")[2].partition("\n\n")[0]
+    assert "## No commits yet on main" in git_part
+    assert "?? deep/" in git_part
+    assert ".env" not in git_part
