@@ -136,6 +136,30 @@ async def test_a_missing_path_is_answered_with_the_nearest_and_never_with_a_secr
     ]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        call("search", pattern="x", path="note.md"),
+        call("delete_file", path="note.md"),
+        {"name": "rename_file", "input": {"from": "note.md", "to": "b.md"}, "id": "r"},
+        call("insert_lines", path="note.md", after_line=0, text="x"),
+        call("apply_patch", patch="*** Begin Patch\n*** Update File: note.md\n@@\n-a\n+b\n*** End Patch"),
+        call("run_command", command="ls", cwd="depp"),
+    ],
+    ids=lambda asked: asked["name"],
+)
+async def test_every_tool_answers_a_missing_path_with_the_nearest(asked, begin, workspace):
+    (workspace / "deep").mkdir()
+    (workspace / "deep" / "notes.md").write_text("x\n")
+    editor = await begin("stock", [step(asked), DONE], {"permissionMode": "full"})
+    await editor.run("Go")
+    (status, told), *_ = [
+        (one["data"]["status"], one["data"]["content"]) for one in editor.events_of("tool.finished")
+    ]
+    near = "deep" if asked["name"] == "run_command" else "deep/notes.md"
+    assert (status, told.endswith(f" does not exist. Nearest: {near}")) == ("error", True), told
+
+
 async def test_what_is_unknown_is_ignored_and_named(begin):
     editor = await begin("stock", [step(call("read_file", path="tariff.py", encoding="utf-8")), DONE])
     await editor.run("Look")
@@ -216,10 +240,13 @@ def test_each_permission_mode_says_what_runs_and_what_asks():
     assert "every other command the user is asked" in told["ask"]
 
 
+def _begin_repository(folder):
+    subprocess.run(["git", "-c", "init.defaultBranch=main", "-C", str(folder), "init", "-q"], check=True)
+
+
 @needs_bubblewrap
 async def test_a_task_says_the_state_of_git_and_names_no_secret_file(begin, workspace):
-    git = ["git", "-c", "init.defaultBranch=main", "-C", str(workspace)]
-    subprocess.run([*git, "init", "-q"], check=True)
+    _begin_repository(workspace)
     (workspace / ".env").write_text("KEY=1\n")
     (workspace / "deep").mkdir()
     (workspace / "deep" / "new.py").write_text("X = 1\n")

@@ -11,6 +11,7 @@ from outrider.ports.text import Snapshot
 from outrider.tools.context import Action, EditContext, ToolResult, error
 from outrider.tools.edit.pasted import action_for_text
 from outrider.tools.edit.tools import deletion
+from outrider.tools.nearest import missing
 from outrider.tools.reading import misfit, unseen
 from outrider.tools.registry import MOST_CONTENT, Params, Tool
 from outrider.tools.unsaved import UNSAVED, is_own, saving
@@ -80,7 +81,7 @@ class _Plan:
             self._create(located, current if isinstance(current, ReadProblem) else None, patch)
             return
         if isinstance(current, ReadProblem):
-            self.reasons.append(current.message)
+            self.reasons.append((await missing(located, current, self._context)).content)
             return
         if current.read_only:
             self.reasons.append(f"{located.shown} cannot be edited: {current.read_only}")

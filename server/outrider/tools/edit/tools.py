@@ -426,7 +426,7 @@ async def _editable(
     if await asyncio.to_thread(is_link, located):
         return error(f"{located.shown} {IS_LINK}.")
     if isinstance(snapshot, ReadProblem):
-        return error(snapshot.message)
+        return await missing(located, snapshot, context)
     if snapshot.read_only:
         return error(f"{located.shown} cannot be edited: {snapshot.read_only}")
     if snapshot.unsaved and not await is_own(located, snapshot, context):
