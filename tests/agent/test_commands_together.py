@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from scripting import DONE, call, result, results, step, types
 
+from outrider.agent.loop.live import Live
 from outrider.testing.editor.answers import Never
 from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.testing.scenario_files.from_export import scenario_of, written
@@ -269,6 +270,38 @@ async def test_a_command_that_floods_and_forks_is_bounded_and_ended(begin, works
     assert len(told) < 4500
     assert "bytes are missing here" in told
     assert "20 processes it left behind were ended" in told
+
+
+async def test_what_a_command_floods_is_shown_as_far_as_a_client_can_take_it(begin):
+    flood = "head -c 12000000 /dev/zero | tr '\\0' '\\n'; echo the end"
+    editor = await begin("stock", [step(run(flood)), DONE], REAL)
+    await editor.run("Go.")
+    shown = "".join(frame["text"] for frame in editor.frames if frame["kind"] == "output")
+    assert shown.startswith("\n" * 1000)
+    assert "characters came too fast to be shown …]" in shown
+    assert len(shown) < 6_000_000
+    assert result(editor)[1].endswith("\nthe end\n[exit code 0]")
+
+
+def test_what_comes_slowly_is_shown_whole_and_a_gap_says_how_much_is_missing():
+    live = Live(0.0)
+    assert all(live.take("x" * 100_000, float(second)) for second in range(100))
+    full = Live(0.0, room=10)
+    assert full.take("x" * 10, 0.0) == "x" * 10
+    assert full.take("y" * 7, 0.0) == ""
+    assert full.take("y" * 7, 0.1) == "", "a short gap is not worth it"
+    assert full.take("z", 1.0) == "\n[… 14 characters came too fast to be shown …]\nz"
+    assert full.offset == len("x" * 10 + "\n[… 14 characters came too fast to be shown …]\nz")
+    assert full.end() == ""
+
+
+@needs_bubblewrap
+async def test_a_command_that_lists_processes_does_not_see_how_it_is_confined(begin):
+    editor = await begin("stock", [step(run("ps -ww -e -o args=")), DONE], sandboxed("bubblewrap"))
+    await editor.run("Go.")
+    status, told = result(editor)
+    assert (status, "bwrap --args 3 -- bash" in told) == ("ok", True)
+    assert "--ro-bind" not in told
 
 
 # --- asking to leave ------------------------------------------------------------------------------------------------

@@ -9,13 +9,16 @@ from scripting import DONE, FIX, call, step, types
 
 from models.test_forms import CHECKS, body_of
 from outrider.agent.context import fitting
+from outrider.agent.context.budget import Budget
 from outrider.agent.context.compaction import SUMMARY_HEAD
 from outrider.agent.context.pruning import OLD, STALE
 from outrider.models.dialects.http_model import completed
+from outrider.ports.clock import SystemClock
 from outrider.ports.events import from_wire, messages_of
-from outrider.ports.model import Message
+from outrider.ports.model import BYTES_PER_TOKEN, Message
 from outrider.store.log import Store
 from outrider.testing.scenario import scripted
+from outrider_protocol.settings import Limits
 
 TINY = 3_950
 """Tokens: hardly more than the system message and the tools."""
@@ -427,12 +430,17 @@ async def test_a_log_grows_linearly_with_its_steps(begin, workspace):
     assert all(len(data["messages"]["added"]) == 2 for data in of_type(editor, "model.requested")[1:])
 
 
+@pytest.mark.parametrize("is_pruned", [False, True])
 async def test_a_summary_is_made_of_all_that_was_read_with_the_task_the_plan_and_the_users_words(
-    begin, files
+    is_pruned, begin, files, monkeypatch
 ):
+    if is_pruned:  # before each request, all but the last output
+        for name in ("PRUNE_AT", "PRUNE_TO", "LEAST_SAVED", "PROTECTED"):
+            monkeypatch.setattr(fitting, name, 0.0)
     notes = [{"text": f"Notes {number}."} for number in range(20)]
     editor, ended = await play_long(begin, TINY, {"purposes": {"compaction": notes}})
     assert ended["outcome"] == "completed"
+    assert bool(of_type(editor, "context.pruned")) or not is_pruned
     asked = [messages[-1].text for messages in await sent(editor, "compaction")]
     assert asked
     for text in asked:
@@ -457,3 +465,20 @@ async def test_a_result_is_cut_to_a_tenth_of_the_window_and_says_where_to_go_on(
     *lines, last = told.split("\n")
     assert last == f"[stopped: the file has 6000 lines; continue with start_line={len(lines) + 1}]"
     assert not of_type(editor, "context.pruned")
+
+
+async def test_nothing_is_left_out_below_four_fifths_of_the_window(begin, files):
+    for name in "abcde":
+        (files / f"{name}.txt").write_text(f"{name} of a longer file\n" * 400)
+    editor, ended = await play_long(begin, 18_000)
+    assert ended["outcome"] == "completed"
+    last = (await sent(editor))[-1]
+    assert sum(message.weight for message in last) / BYTES_PER_TOKEN > 0.5 * 18_000
+    assert not [kind for kind in types(editor) if kind.startswith("context.")]
+
+
+@pytest.mark.parametrize(("window", "tokens"), [(16_000, 1_600), (100_000, 10_000), (1_000_000, 10_000)])
+def test_one_result_has_a_tenth_of_the_window_and_ten_thousand_tokens_at_most(window, tokens):
+    budget = Budget(Limits(), SystemClock())
+    budget.start(window)
+    assert budget.of_results().output_bytes == pytest.approx(tokens * BYTES_PER_TOKEN, rel=0.01)

@@ -5,6 +5,7 @@ import json
 import pytest
 from scripting import DONE, call, result, step
 
+from outrider.tools.edit.pasted import has_line_numbers
 from outrider.workspace.syntax import syntax
 
 FULL = {"permissionMode": "full"}
@@ -245,3 +246,39 @@ async def test_what_is_said_of_an_edit_is_in_the_log(begin):
     editor = await begin("stock", [step(BROKEN), DONE], FULL)
     await editor.run("Go.")
     assert "New syntax error" in json.dumps(editor.events_of("tool.finished")[0])
+
+
+PASTED = {
+    "edit": call("edit_file", path="shop.py", old="SIZE = 1", new="     1\tSIZE = 2\n     2\tCOLOUR = 3"),
+    "insert": call("insert_lines", path="shop.py", after_line=1, text="     2\tCOLOUR = 3\n"),
+    "create": call("write_file", path="new.py", content="     1\tX = 1\n     2\t\n     3\tY = 2\n"),
+    "patch": call(
+        "apply_patch",
+        patch="*** Begin Patch\n*** Update File: shop.py\n@@\n-SIZE = 1\n+     1\tSIZE = 2\n*** End Patch",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", PASTED)
+async def test_line_numbers_of_read_file_do_not_get_into_a_file(way, begin, workspace):
+    (workspace / "shop.py").write_text("SIZE = 1\n")
+    editor = await begin("stock", [step(PASTED[way]), DONE], FULL)
+    await editor.run("Go.")
+    status, told = result(editor)
+    assert (status, "the new lines begin with line numbers" in told) == ("error", True)
+    assert (workspace / "shop.py").read_text() == "SIZE = 1\n"
+    assert not (workspace / "new.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "1\tone\n2\ttwo\n"),
+        ("", "     7\tx\n     9\ty\n"),
+        ("     1\told\n", "     1\told\n     2\tnew\n"),
+        ("", "     1\tx\nplain\n"),
+        ("a\n", ""),
+    ],
+)
+def test_other_columns_of_numbers_are_texts_like_any(before, after):
+    assert not has_line_numbers(before, after)

@@ -26,6 +26,29 @@ CASES = {
     "a check whose exit code is lost": ([FIX, run(f"{BAD} || true", "a")], "unverified"),
     "a check, and then a change": ([run(GOOD, "a"), FIX], "unverified"),
     "a check, and then a note": ([FIX, run(GOOD, "a"), run("echo more > notes.md", "b")], "checked"),
+    "a check, and its log taken away": (
+        [FIX, run(f"{GOOD} > out.log", "a"), run("rm out.log", "b")],
+        "checked",
+    ),
+    "a check whose log stays": ([FIX, run(f"{GOOD} > out.log", "a")], "unverified"),
+    "a check, and a file made and taken away": (
+        [FIX, run(GOOD, "a"), run("echo x > draft.py", "b"), run("rm draft.py", "c")],
+        "checked",
+    ),
+    "a check, and a change that is taken back": (
+        [
+            FIX,
+            run(GOOD, "a"),
+            run("cp tariff.py x && echo more >> tariff.py", "b"),
+            run("mv x tariff.py", "c"),
+        ],
+        "checked",
+    ),
+    "a check, and a file of before deleted": (
+        [FIX, run(GOOD, "a"), run("rm tariff.py", "b")],
+        "unverified",
+    ),
+    "a file made and taken away": ([run("echo x > draft.py", "a"), run("rm draft.py", "b")], "no_changes"),
     "a look": ([FIX, run("ls", "a")], "unverified"),
     "a command that failed after a check": ([FIX, run(GOOD, "a"), run("git commit -m x", "b")], "checked"),
     "a program that is not there": ([FIX, run("pyright-of-nobody; mypy-of-nobody", "a")], "unverified"),

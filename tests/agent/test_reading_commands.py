@@ -24,6 +24,23 @@ async def test_in_ask_a_search_through_all_files_is_no_question(world, begin, wo
 
 
 @in_both_worlds
+async def test_what_is_hidden_is_said_once_and_again_when_it_is_something_else(world, begin, workspace):
+    (workspace / ".env").write_text("hours=hunter2\n")
+    (workspace / "notes.txt").write_text("x\n")
+    looks = [
+        call("run_command", command=f"cat < tariff.py | head -{n}", called=f"look{n}") for n in range(1, 6)
+    ]
+    turns = [step(*looks[:2]), step(looks[2]), DONE, step(looks[3]), step(looks[4]), DONE]
+    editor = await begin("stock", turns, settings(world))
+    await editor.run("Go.")
+    (workspace / ".outriderignore").write_text("notes.txt\n")
+    await editor.run("Go on.", sessionId=editor.session_id)
+    told = [results(editor)[f"look{n}"][1] for n in range(1, 6)]
+    assert ["hidden from it" in one for one in told] == [True, False, False, True, False]
+    assert "notes.txt" in told[3]
+
+
+@in_both_worlds
 @pytest.mark.parametrize("answer", ["Allow once", "Reject"])
 async def test_one_that_writes_all_the_same_asks_then(world, answer, begin, workspace):
     look = call("run_command", command='f=made.txt; sed -n "w $f" tariff.py', called="look")

@@ -1,5 +1,7 @@
 """What the model is told: sections of the system message, what is around a task, and ways out of calls that miss."""
 
+import subprocess
+
 import pytest
 from scripting import DONE, call, result, step
 
@@ -11,6 +13,7 @@ from outrider.processes.sandbox import Facts
 from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.nearest import nearest
 from outrider_protocol.settings import PERMISSION_MODES, Limits
+from sandboxes import needs_bubblewrap
 
 MOST_TOKENS, MOST_IN_SHORT = 4_500, 2_400
 MOST_OF_LANGUAGES, MOST_OF_LANGUAGES_IN_SHORT = 1_100, 950
@@ -133,6 +136,30 @@ async def test_a_missing_path_is_answered_with_the_nearest_and_never_with_a_secr
     ]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        call("search", pattern="x", path="note.md"),
+        call("delete_file", path="note.md"),
+        {"name": "rename_file", "input": {"from": "note.md", "to": "b.md"}, "id": "r"},
+        call("insert_lines", path="note.md", after_line=0, text="x"),
+        call("apply_patch", patch="*** Begin Patch\n*** Update File: note.md\n@@\n-a\n+b\n*** End Patch"),
+        call("run_command", command="ls", cwd="depp"),
+    ],
+    ids=lambda asked: asked["name"],
+)
+async def test_every_tool_answers_a_missing_path_with_the_nearest(asked, begin, workspace):
+    (workspace / "deep").mkdir()
+    (workspace / "deep" / "notes.md").write_text("x\n")
+    editor = await begin("stock", [step(asked), DONE], {"permissionMode": "full"})
+    await editor.run("Go")
+    (status, told), *_ = [
+        (one["data"]["status"], one["data"]["content"]) for one in editor.events_of("tool.finished")
+    ]
+    near = "deep" if asked["name"] == "run_command" else "deep/notes.md"
+    assert (status, told.endswith(f" does not exist. Nearest: {near}")) == ("error", True), told
+
+
 async def test_what_is_unknown_is_ignored_and_named(begin):
     editor = await begin("stock", [step(call("read_file", path="tariff.py", encoding="utf-8")), DONE])
     await editor.run("Look")
@@ -194,3 +221,39 @@ async def test_diagnostics_of_a_task_keep_severity_source_and_code(begin, worksp
     await editor.run("Mend", context=context)
     shown = (await editor.command("outrider.prompt", {"sessionId": editor.session_id}))["messages"]
     assert "- line 4: error: Unsupported operand [mypy operator]\n- odd" in shown[1]["text"]
+
+
+def test_what_the_model_must_know_of_commands_is_told():
+    limits = Limits(command_seconds=7, command_idle_seconds=5, job_seconds=9)
+    told = standing.commands(Facts(), limits, in_short=False)
+    assert "Each command is a fresh bash without a terminal and without input" in told
+    assert "a changed folder and variables are gone in the next one" in told
+    assert "It ends after 7 s, or after 5 s in which it neither prints nor computes" in told
+    assert "a `timeout` in the call lifts the second" in told
+    assert "Servers and watchers go into the background, where they end after 9 s" in told
+
+
+def test_each_permission_mode_says_what_runs_and_what_asks():
+    told = {mode: standing.permissions(mode, in_short=False) for mode in PERMISSION_MODES}
+    assert len(set(told.values())) == len(PERMISSION_MODES)
+    assert all(f"The permission mode is {mode}." in text for mode, text in told.items())
+    assert "every other command the user is asked" in told["ask"]
+
+
+def _begin_repository(folder):
+    subprocess.run(["git", "-c", "init.defaultBranch=main", "-C", str(folder), "init", "-q"], check=True)
+
+
+@needs_bubblewrap
+async def test_a_task_says_the_state_of_git_and_names_no_secret_file(begin, workspace):
+    _begin_repository(workspace)
+    (workspace / ".env").write_text("KEY=1\n")
+    (workspace / "deep").mkdir()
+    (workspace / "deep" / "new.py").write_text("X = 1\n")
+    editor = await begin("stock", [DONE], {"sandbox": "auto", "testing": {"sandboxes": ["bubblewrap"]}})
+    await editor.run("Go")
+    shown = (await editor.command("outrider.prompt", {"sessionId": editor.session_id}))["messages"]
+    git_part = shown[1]["text"].partition("Git (")[2].partition("\n\n")[0]
+    assert "## No commits yet on main" in git_part
+    assert "?? deep/" in git_part
+    assert ".env" not in git_part

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from outrider.agent.loop.turn import MOST_BAD
 from outrider.testing import call, run_scenario, say, scripted, start_session
 
 GOOD = call("read_file", path="README.md")
@@ -137,6 +138,35 @@ async def test_a_patch_of_too_many_hunks_is_refused(outrider_scenario, workspace
 async def test_a_model_that_does_not_stop_is_stopped(workspace, bad, reason):
     run = await run_scenario("Go on", [bad] * 20, workspace=workspace)
     assert (run.outcome, run.reason) == ("failed", reason)
+
+
+FOREIGN = {
+    "Read": {"file_path": "README.md"},
+    "Glob": {"pattern": "*.md"},
+    "Grep": {"pattern": "x", "output_mode": "content"},
+    "LS": {"path": "."},
+    "Edit": {"file_path": "README.md", "old_string": "a", "new_string": "b"},
+    "TodoWrite": {"todos": []},
+    "Bash": {"command": "ls"},
+    "WebFetch": {"url": "http://x"},
+    "Task": {"prompt": "x"},
+}
+
+
+async def test_a_model_that_calls_every_tool_by_a_foreign_name_learns_ours(workspace):
+    foreign = [call(name, **given) for name, given in FOREIGN.items()]
+    run = await run_scenario("Go on", [*foreign, GOOD, say("Done.")], workspace=workspace)
+    assert run.outcome == "completed"
+    told = [finished["content"] for finished in run.events_of("tool.finished")[:-1]]
+    assert all(
+        "Did you mean" in one or name in ("WebFetch", "Task") for name, one in zip(FOREIGN, told, strict=True)
+    )
+
+
+async def test_one_that_never_learns_them_is_stopped(workspace):
+    run = await run_scenario("Go on", [call(f"tool_{number}") for number in range(50)], workspace=workspace)
+    assert (run.outcome, run.reason) == ("failed", "malformed_calls")
+    assert len(run.events_of("tool.finished")) == MOST_BAD
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 413, 429, 500, 503])

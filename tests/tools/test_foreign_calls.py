@@ -1,6 +1,7 @@
 """Calls as other harnesses train them: right arguments, or a way out in one line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -125,6 +126,13 @@ def test_unknown_arguments_are_left_out_and_named():
 def test_ours_counts_where_both_are_given():
     parsed = TOOLS["read_file"].parse('{"path": "a", "file_path": "b"}')
     assert (parsed.params.path, parsed.unknown) == ("a", ("file_path",))
+
+
+@pytest.mark.parametrize(("name", "ours"), {"WebFetch": "fetch_url", "save_memory": "remember"}.items())
+def test_a_tool_that_comes_and_goes_is_named_while_it_is_there(name, ours):
+    there = own_tools().with_others([replace(TOOLS["read_file"], name=ours)])
+    assert f"Did you mean {ours}? It takes: " in there.get(name)
+    assert "Did you mean" not in own_tools().get(name)
 
 
 @pytest.mark.parametrize("name", ["WebFetch", "Task", "exit_plan_mode", "think"])

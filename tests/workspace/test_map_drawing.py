@@ -100,6 +100,27 @@ def test_overloads_and_mocks_are_named_once_and_tests_come_below_sources(files, 
     assert "  function load(name: string): void 1" in text
 
 
+def test_what_only_tests_use_comes_below_the_sources(files, new_index):
+    users = {f"tests/test_{n}.py": "from util import check_it\n\ncheck_it()\n" for n in range(8)}
+    sources = {"load.py": "def load_it(): pass\n", "app.py": "from load import load_it\n\nload_it()\n"}
+    index = new_index()
+    index.refresh(files(sources | users | {"tests/util.py": "def check_it(): pass\n"}))
+    assert paths(drawn(index))[0] == "load.py"
+
+
+def test_of_one_file_what_the_task_names_is_shown(files, new_index):
+    names = [f"function_number_{n}" for n in range(100, 140)]
+    index = new_index()
+    index.refresh(
+        files(
+            {"many.py": "".join(f"def {name}(): pass\n" for name in names)}
+            | {f"use_{n}.py": f"from many import *\n\n{name}()\n" for n, name in enumerate(names)}
+        )
+    )
+    assert "function_number_133" in drawn(index, 150, words=["function_number_133"])
+    assert "function_number_133" not in drawn(index, 150)
+
+
 def test_a_map_is_as_long_as_it_may_be(files, new_index):
     index = new_index()
     index.refresh(files(FILES | {f"more/m{n}.py": f"def function_{n}(): pass\n" for n in range(50)}))

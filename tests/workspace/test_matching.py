@@ -210,7 +210,7 @@ def price(hours, day):
     [
         ("say( 'hello there' )\n", "say(‘hello there’)"),
         ("if (a  ==  b) { f(x, y); }\n", "if(a==b){f(x,y);}"),
-        ("x  =  1 # it’s — so\n", "x = 1 #  it's - so"),
+        ("x  =  1 # it’s — so\n", "x = 1 #  it's — so"),
         ("    f( a,b )\n", "f(a, b)"),
         ("a:\u00a0int\n", "a: int"),
     ],
@@ -255,6 +255,8 @@ def test_what_was_replaced_is_shown_where_it_was_not_as_written() -> None:
         ("    while is_running and not ready:\n", "    while is_running or not ready:\n"),
         ("limit = 10_000  # characters\n", "limit = 20_000  # characters\n"),
         ("say('hello there')\n", "say('hello  there')\n"),
+        ("say('hello — there')\n", "say('hello - there')\n"),
+        ("total = '−' + first\n", "total = '-' + first\n"),
         ("total = first - second\n", "total = first -second\n"),
         ("shift = x >> y\n", "shift = x > > y\n"),
         (".list .item { color: red }\n", ".list.item { color: red }\n"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import ctypes
 
 HANDED_DESCRIPTOR = 3
-"""Where the program finds the file of `Launch.handed`."""
+"""Where the program finds the first file of `Launch.handed`; the others follow."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -54,8 +54,8 @@ class Rules(NamedTuple):
 class Launch(NamedTuple):
     """What is done before a command is executed; travels as a plain tuple in `marshal`."""
 
-    handed: bytes | None = None
-    """The content of a file that the program finds open at `HANDED_DESCRIPTOR`."""
+    handed: Sequence[bytes] = ()
+    """The contents of files that the program finds open, from `HANDED_DESCRIPTOR` on."""
     rules: Rules | None = None
     """The Landlock rules that it is held to."""
     filter: bytes | None = None
@@ -106,8 +106,8 @@ def prepare(launch: Launch) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if launch.network is not None:
         _join(libc, launch.network)
-    if launch.handed is not None:
-        _hand(launch.handed)
+    for number, content in enumerate(launch.handed, HANDED_DESCRIPTOR):
+        _hand(content, number)
     rules = None if launch.rules is None else _ruleset(libc, Rules(*launch.rules))
     if launch.without_capabilities:
         _drop_capabilities(libc)
@@ -128,14 +128,14 @@ def landlock_abi() -> int:
     return max(0, _call(libc, _CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION))
 
 
-def _hand(content: bytes) -> None:
+def _hand(content: bytes, number: int) -> None:
     fd = os.memfd_create("outrider")
     os.write(fd, content)
     os.lseek(fd, 0, os.SEEK_SET)
-    if fd == HANDED_DESCRIPTOR:
+    if fd == number:
         os.set_inheritable(fd, True)
     else:
-        os.dup2(fd, HANDED_DESCRIPTOR)
+        os.dup2(fd, number)
         os.close(fd)
 
 

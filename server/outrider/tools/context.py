@@ -380,6 +380,10 @@ class Knowledge(Protocol):
         """Whether the model of the turn takes images; of several models, whether one does."""
         ...
 
+    def is_news(self, note: str) -> bool:
+        """Whether no result that the model still has says this; asked once for each result that is to say it."""
+        ...
+
     def known_paths(self) -> Sequence[str]:
         """The files that the model has seen or this session has changed; what was known last comes last."""
         ...

@@ -197,6 +197,8 @@ TOOLS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("ask", "askuserquestion", "askfollowupquestion", "question", "requestuserinput", "askquestion", "clarify", "messageuser"), "ask_user"
     ),
+    **dict.fromkeys(("webfetch", "fetch", "browser", "readurl"), "fetch_url"),
+    **dict.fromkeys(("savememory", "memory", "addmemory"), "remember"),
     **dict.fromkeys(
         ("todowrite", "todoread", "todo", "writetodos", "managetodolist", "plan", "todolist", "createplan", "updatetodos", "taskcreate", "taskupdate",
          "tasklist"),
@@ -207,13 +209,14 @@ TOOLS: Final[Mapping[str, str]] = {
 
 _ANSWER: Final = "Answer without a call to end the turn."
 ABSENT: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("webfetch", "websearch", "fetch", "browser", "googlewebsearch", "fetchurl"), "Nothing here looks things up on the web."),
+    **dict.fromkeys(("webfetch", "fetch", "browser", "fetchurl"), "Nothing here reads pages of the web."),
+    **dict.fromkeys(("websearch", "googlewebsearch"), "Nothing here searches the web."),
     **dict.fromkeys(("task", "agent", "spawnagent", "delegate", "subagent"), "There are no sub-agents; do it yourself."),
     **dict.fromkeys(("exitplanmode", "enterplanmode", "attemptcompletion", "finish", "completetask", "done", "submit"), _ANSWER),
     **dict.fromkeys(("think", "sequentialthinking"), "Just think; it needs no tool."),
     **dict.fromkeys(("savememory", "memory", "remember"), "Nothing is kept beyond the session, except what you write to a file."),
 }  # fmt: skip
-"""What there is instead of tools of others for which there is none here."""
+"""What there is instead of tools of others for which there is none here, or none in this turn."""
 
 _RISKY: Final = (
     "sandbox", "background", "permission", "escalat", "privilege", "detach", "network", "danger", "unsafe", "approval", "sudo", "blocking",

@@ -210,6 +210,11 @@ async def plan_search(params: SearchText, _call: ToolCall, context: ReadContext)
         )
         if isinstance(found, SearchProblem):
             return error(found.message)
+        # Nothing is found in what is not there, and that would be taken for an answer.
+        if located is not None and not found.counts:
+            there = await context.workspace.overlay.read(located)
+            if isinstance(there, ReadProblem) and there.kind == "not_found":
+                return await missing(located, there, context)
         return ok(found.render(params.show))
 
     if located is None:

@@ -293,9 +293,9 @@ class Registry:
     def _instead(self, name: str) -> str:
         """What to call instead: what does the same, else what has a name that is like it."""
         wanted = foreign.plain(name)
-        if said := foreign.ABSENT.get(wanted):
-            return said
         meant = foreign.TOOLS.get(wanted)
+        if meant not in self._tools and (said := foreign.ABSENT.get(wanted)):
+            return said
         same = (
             meant
             if meant in self._tools

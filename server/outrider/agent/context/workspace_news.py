@@ -92,11 +92,23 @@ class Knowledge:
         self._record = record
         self.model: Model | None = None
         """What answers the turn, once it is known."""
+        self.conversation: Sequence[Message] = ()
+        """The messages that the model has had, as the turn keeps them."""
+        self._noted: set[tuple[int, str]] = set()
+        """What the results of one step note, with how long the conversation was then."""
 
     @property
     def takes_images(self) -> bool:
         """Whether the model takes images; of several models, whether one does."""
         return self.model is not None and self.model.vision
+
+    def is_news(self, note: str) -> bool:
+        """Whether no result that the model still has says this; asked once for each result that is to say it."""
+        now = len(self.conversation), note
+        if now in self._noted or any(note in one.text for one in self.conversation if one.role == "tool"):
+            return False
+        self._noted.add(now)
+        return True
 
     def known_paths(self) -> Sequence[str]:
         """The files that the model has seen or this session has changed."""

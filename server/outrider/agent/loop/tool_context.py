@@ -12,6 +12,7 @@ from outrider.agent.context.budget import Budget
 from outrider.agent.context.workspace_news import Knowledge
 from outrider.agent.interaction.inbox import Asking, Inbox, Question
 from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
+from outrider.agent.loop.live import Live
 from outrider.agent.loop.server_questions import ServerQuestions
 from outrider.agent.services import Runtime, Services, TurnVerdicts
 from outrider.agent.state.record import Record
@@ -239,7 +240,7 @@ class Log:
         self._runtime = runtime
         self._record = record
         self._turn_id = turn_id
-        self._streams: dict[str, tuple[MaskedStream, int]] = {}
+        self._streams: dict[str, tuple[MaskedStream, Live]] = {}
 
     @property
     def turn_id(self) -> str:
@@ -262,8 +263,9 @@ class Log:
         if known is not None and known.started:
             return  # it began before a restart, had no effect, and is done again
         if isinstance(data, ToolFinished) and data.call_id in self._streams:
-            stream, offset = self._streams.pop(data.call_id)
-            self._send(data.call_id, offset, stream.end())
+            stream, live = self._streams.pop(data.call_id)
+            self._send(data.call_id, live, stream.end())
+            self._send(data.call_id, live, "", is_last=True)
         self._record.append(data, turn_id=self._turn_id, blobs=blobs)
 
     async def settled(self, *, durable: bool = False) -> str | None:
@@ -272,15 +274,19 @@ class Log:
 
     def stream(self, call: ToolCall, text: str) -> None:
         """Show a piece of a call's output as it comes."""
-        stream, offset = self._streams.get(call.id) or (MaskedStream(self._record.masking), 0)
-        self._streams[call.id] = stream, self._send(call.id, offset, stream.feed(text))
+        if call.id not in self._streams:
+            live = Live(self._runtime.deadlines.monotonic())
+            self._streams[call.id] = MaskedStream(self._record.masking), live
+        stream, live = self._streams[call.id]
+        self._send(call.id, live, stream.feed(text))
 
-    def _send(self, call_id: str, offset: int, text: str) -> int:
-        """Send a frame, if there is something in it; gives the offset of the next one."""
-        if text and self._turn_id is not None:
+    def _send(self, call_id: str, live: Live, text: str, *, is_last: bool = False) -> None:
+        """Send as much of a text as is shown, if anything."""
+        offset = live.offset
+        shown = live.end() if is_last else live.take(text, self._runtime.deadlines.monotonic())
+        if shown and self._turn_id is not None:
             session_id = self._record.state.session_id
-            self._runtime.on_frame(StreamFrame(session_id, self._turn_id, call_id, "output", offset, text))
-        return offset + len(text)
+            self._runtime.on_frame(StreamFrame(session_id, self._turn_id, call_id, "output", offset, shown))
 
 
 class Rules:

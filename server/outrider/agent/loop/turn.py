@@ -7,8 +7,8 @@ exactly one `turn.finished`, and every call has its one result by then.
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
 from outrider.agent.context.budget import Budget
@@ -80,7 +80,9 @@ def check(old: Phase, new: Phase) -> None:
 
 
 REPAIR_LIMIT = 3
-"""Empty, cut off or malformed answers in a row that are put up with."""
+"""Empty, cut off or malformed answers in a row that are put up with, where each comes to the same."""
+MOST_BAD = 12
+"""The same where the model is told something new each time."""
 
 Flaw = Literal["empty", "only_reasoning", "cut_off", "repeated", "looping"]
 
@@ -132,6 +134,10 @@ class RepairGuard:
     """Counts bad answers in a row."""
 
     count: int = 0
+    """Those that came to nothing new."""
+    _row: int = 0
+    """All of them."""
+    _told: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     _cut_off: str | None = None
 
     def flaw_of(self, response: ModelResponse) -> Flaw | None:
@@ -146,10 +152,21 @@ class RepairGuard:
             return None
         return "only_reasoning" if (response.reasoning or "").strip() else "empty"
 
-    def note(self, *, bad: bool) -> bool:
-        """Take note of an answer; True if the turn should end."""
-        self.count = self.count + 1 if bad else 0
-        return self.count >= REPAIR_LIMIT
+    def note(self, *, bad: bool, told: Sequence[str] = ()) -> bool:
+        """Take note of an answer; True if the turn should end.
+
+        Args:
+            bad: Whether it is one.
+            told: What came back from its calls. Who is told something new, as with each name of another harness, may do better next.
+        """
+        if not bad:
+            self.count, self._row, self._told = 0, 0, set()
+            return False
+        is_news = bool(told) and tuple(told) not in self._told
+        self._told.add(tuple(told))
+        self._row += 1
+        self.count = max(self.count, 1) if is_news else self.count + 1
+        return self.count >= REPAIR_LIMIT or self._row >= MOST_BAD
 
 
 MOST_REPAIRS: Final = 3
@@ -225,6 +242,7 @@ class Turn:
         self._instructions = InstructionsNear(services, record, turn_id, context.user.ask_for_trust)
         self._map = MapOfTurn(services, record, turn_id)
         self._context = context
+        context.knowledge.conversation = conversation
         self._budget = budget
         self.id = turn_id
         self._read_only = self._state.mode != "agent"
@@ -524,6 +542,7 @@ class Turn:
 
     async def _step(self, response: ModelResponse) -> Finish | None:
         """Run the calls of a response; a `Finish` ends the turn."""
+        results: list[str] = []
         calls = [state.call for state in self._state.calls.values() if not state.fills]
         if response.finish_reason == "length":
             self._skip(
@@ -541,7 +560,7 @@ class Turn:
             if self._repeats.note(calls, results, response.text):
                 return await self._ended_by("repeated_text", "The model kept saying the same.")
         bad = response.finish_reason == "length" or all(self._is_malformed(call) for call in calls)
-        if self._repairs.note(bad=bad):
+        if self._repairs.note(bad=bad, told=results):
             return await self._ended_by("malformed_calls", "The model kept making calls that cannot be run.")
         return None
 

@@ -28,6 +28,19 @@ _MOST_NAMED: Final = 2
 """Checks that it names."""
 
 
+Texts = tuple[int, frozenset[tuple[str, str | None]]]
+"""What a turn changed: how many changes left nobody knows what, and the files that differ from before it, with the hashes of their texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change of one file: the hashes of its text before and after it, None where it was or is not there."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Went:
     """How a check went the last time."""
@@ -35,8 +48,10 @@ class _Went:
     kind: CheckKind
     exit_code: int | None
     seconds: float
+    saw: Texts
+    """What was changed when it ran."""
     stale: bool = False
-    """Whether a file was changed since."""
+    """Whether something else is changed now: a file was changed since, and not changed back."""
 
     @property
     def failed(self) -> bool:
@@ -51,15 +66,21 @@ class _Went:
 class Evidence:
     """The checks of one turn. It is folded from the log."""
 
-    changed: bool = False
-    """Whether the turn changed a file."""
     paths: set[str] = field(default_factory=set[str])
     """Those that it changed, as far as they are known."""
-    needs_check: bool = False
-    """Whether one of them was more than a note."""
     refused: bool = False
     """Whether a command was not allowed to run."""
     _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
+    _first: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The hash of what each changed file had before, where it is known what it has now."""
+    _now: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The hash of what it has now, where that is something else."""
+    _own: set[str] = field(default_factory=set[str])
+    """Those that were not only changed by others."""
+    _unknown: int = 0
+    """Changes that left nobody knows what."""
+    _does: bool = False
+    """Whether one of those was not made by others."""
     left: list[logged.Problem] = field(default_factory=list["logged.Problem"])
     """The errors that its edits brought, as far as they are not known to be gone."""
     fixed: int = 0
@@ -69,23 +90,55 @@ class Evidence:
 
     def copy(self) -> "Evidence":
         """The same, for a turn that goes on with this one."""
-        return replace(self, paths=set(self.paths), _went=dict(self._went), left=list(self.left))
+        return replace(
+            self, paths=set(self.paths), _went=dict(self._went), _first=dict(self._first), _now=dict(self._now),
+            _own=set(self._own), left=list(self.left),
+        )  # fmt: skip
 
-    def change(self, *paths: str, by_others: bool = False) -> None:
-        """Take note that files changed; without a path it is not known which ones."""
-        self.changed = self.changed or not by_others
-        self.paths.update(() if by_others else paths)
-        if not paths or any(map(counts, paths)):
-            self.needs_check = self.needs_check or not by_others
-            self._went = {command: replace(went, stale=True) for command, went in self._went.items()}
+    @property
+    def changed(self) -> bool:
+        """Whether the turn changed something that is not as it was before."""
+        return self._does or not self._own.isdisjoint(self._now)
 
-    def ran(self, ran: logged.Ran, seconds: float, *, stale: bool = False, demanded: bool = False) -> None:
+    @property
+    def needs_check(self) -> bool:
+        """Whether that is more than a note."""
+        return self._does or any(counts(path) for path in self._own & self._now.keys())
+
+    @property
+    def texts(self) -> Texts:
+        """What is changed now that a check could see."""
+        return self._unknown, frozenset(one for one in self._now.items() if counts(one[0]))
+
+    def change(self, *changes: FileChange, by_others: bool = False) -> None:
+        """Take note that files changed; a file that is as it was before the turn is none that changed."""
+        for one in changes:
+            if self._first.setdefault(one.path, one.before) == one.after:
+                self._now.pop(one.path, None)
+            else:
+                self._now[one.path] = one.after
+            if not by_others:
+                self.paths.add(one.path)
+                self._own.add(one.path)
+        self._outdate()
+
+    def change_unknown(self, *, by_others: bool = False) -> None:
+        """Take note that something changed, and nobody knows what it is now."""
+        self._unknown += 1
+        self._does = self._does or not by_others
+        self._outdate()
+
+    def _outdate(self) -> None:
+        texts = self.texts
+        self._went = {command: replace(went, stale=went.saw != texts) for command, went in self._went.items()}
+
+    def ran(self, ran: logged.Ran, seconds: float, saw: Texts, *, demanded: bool = False) -> None:
         """Take note of a command that came to its end.
 
         Args:
             ran: What it was, and its exit code.
             seconds: How long it took.
-            stale: Whether it changed files itself.
+            saw: What was changed when it ran.
             demanded: Whether it was demanded as a check, and so is one, whatever it is.
         """
         kind, code = ran["kind"], ran.get("exitCode")
@@ -99,7 +152,7 @@ class Evidence:
             for one in covered:
                 del self._went[one]
         self._went.pop(ran["command"], None)
-        self._went[ran["command"]] = _Went(kind, code, seconds, stale)
+        self._went[ran["command"]] = _Went(kind, code, seconds, saw, saw != self.texts)
 
     def judge(self, verdict: logged.Verdict) -> None:
         """Take note of what an edit did to the errors that language servers find."""
@@ -153,7 +206,7 @@ class Evidence:
         return Done(
             state=self.state,
             line="; ".join(filter(None, said)),
-            changed=sorted(self.paths),
+            changed=sorted(path for path in self.paths if path in self._now or path not in self._first),
             checks=checks,
             open_items=open_items,
             diagnostics=DoneDiagnostics(introduced=len(self.left), fixed=self.fixed) if self.judged else None,

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from outrider.agent.state.evidence import counts
+from outrider.agent.state.evidence import Evidence, FileChange, counts
 from outrider.agent.state.memory import Memory
 from outrider.agent.state.turn_state import (
     UNKNOWN,
@@ -494,16 +494,17 @@ def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> N
     ran = _ran(turn, data)
     unknown = data["name"] == "run_command" and data["status"] == "interrupted" and call.started
     # What a check leaves behind that is no text is a cache.
-    changed = call.changed or unknown or (call.touched and (ran is None or ran["kind"] == "other"))
-    if changed:
-        turn.evidence.change()
+    saw = turn.evidence.texts
+    turn.evidence.change(*call.changes)
+    if unknown or (call.touched and (ran is None or ran["kind"] == "other")):
+        turn.evidence.change_unknown()
     if ran is not None:
         # A command is no check of what it changed itself, though its failure stands.
-        is_stale = changed and ran.get("exitCode") == 0
+        saw = saw if ran.get("exitCode") == 0 else turn.evidence.texts
         if call.check is not None:
             ran["command"] = call.check
         seconds = seconds_between(call.started_at, event.ts)
-        turn.evidence.ran(ran, seconds, stale=is_stale, demanded=call.check is not None)
+        turn.evidence.ran(ran, seconds, saw, demanded=call.check is not None)
 
 
 def _phase(turn: TurnState, data: logged.TurnPhase) -> None:
@@ -598,7 +599,13 @@ def _in_place(state: SessionState, event: Logged[logged.EditApplied | logged.Edi
     if call is not None and call.in_place.pop(data.get("undoes", ""), None) is None:
         call.in_place[data["changeId"]] = data
     if state.turn and event.turn_id == state.current:
-        state.turn.evidence.change(data["path"], *([data["to"]] if "to" in data else []))
+        turn, before, after = state.turn, data.get("before"), data.get("after")
+        if "to" in data:
+            turn.evidence.change(FileChange(data["path"], before, None), FileChange(data["to"], None, after))
+        elif before is None and after is None:  # in old logs
+            turn.evidence.change_unknown()
+        else:
+            turn.evidence.change(FileChange(data["path"], before, after))
 
 
 def _approval(state: SessionState, event: Logged[logged.ApprovalRequested]) -> None:
@@ -751,15 +758,22 @@ def _changed(state: SessionState, data: logged.WorkspaceChanged | logged.Workspa
     paths = [data["path"]] if "path" in data else [one["path"] for one in data["files"]]
     if "callId" not in data:
         if turn.checks is not None:
-            turn.evidence.change(*paths, by_others=True)
+            _changed_by_others(turn.evidence, data)
         return
-    turn.evidence.paths.update(paths)
     if (call := turn.calls.get(data["callId"])) is None or (paths and not any(map(counts, paths))):
-        return
-    if "changeId" in data:
-        call.changed = True
-    elif not turn.evidence.changed:
-        call.touched = True
+        turn.evidence.paths.update(paths)
+    elif "changeId" in data:
+        call.changes.append(FileChange(data["path"], data.get("before"), data.get("after")))
+    else:
+        turn.evidence.paths.update(paths)
+        call.touched = call.touched or not turn.evidence.changed
+
+
+def _changed_by_others(evidence: Evidence, data: logged.WorkspaceChanged | logged.WorkspaceTouched) -> None:
+    if "path" in data and "after" in data:
+        evidence.change(FileChange(data["path"], data.get("before"), data["after"]), by_others=True)
+    elif "files" in data or counts(data["path"]):  # whether it is gone, or no text any more, is not told
+        evidence.change_unknown(by_others=True)
 
 
 def _judged(state: SessionState, data: logged.VerdictFound) -> None:

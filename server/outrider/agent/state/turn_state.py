@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from outrider.agent.state.evidence import Evidence
+from outrider.agent.state.evidence import Evidence, FileChange
 from outrider.agent.state.memory import Mark
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.model import Tokens, ToolCall
@@ -120,8 +120,8 @@ class CallState:
     """What the user said to that so far, by the question."""
     answered: tuple[str, str] | None = None
     """The latest question of the call that was answered, and the answer."""
-    changed: bool = False
-    """Whether its command changed texts itself."""
+    changes: list[FileChange] = field(default_factory=list[FileChange])
+    """What its command did to texts."""
     touched: bool = False
     """Whether its command changed anything else, where nothing was changed before."""
     check: str | None = None

@@ -5,6 +5,7 @@ these two, `/dev/null` is denied and processes of the host are seen; without the
 capabilities, root could mount its way out.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -54,7 +55,7 @@ class Bubblewrap:
         calls = system_call_filter("families")
         options = [*_NAMESPACES, *(("--unshare-net",) if confinement.network == "none" else ())]
         if calls is not None:
-            options += ["--seccomp", str(HANDED_DESCRIPTOR)]
+            options += ["--seccomp", str(HANDED_DESCRIPTOR + 1)]
         options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
         for name in _OF_KERNEL:
             options += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
@@ -81,5 +82,8 @@ class Bubblewrap:
             options += ["--remount-ro", TEMPORARY[0]]
         options += ["--chdir", cwd]
         network = () if confinement.network == "session" else None
-        launch = None if calls is None and network is None else Launch(handed=calls, network=network)
-        return Confining((program, *options, "--", *argv), launch)
+        # They are handed over in a file: in its command line, which `ps` shows, they name all that is hidden, and fill screens.
+        handed = [os.fsencode("\0".join(options)), *([] if calls is None else [calls])]
+        return Confining(
+            (program, "--args", str(HANDED_DESCRIPTOR), "--", *argv), Launch(handed=handed, network=network)
+        )

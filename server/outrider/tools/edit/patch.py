@@ -9,8 +9,9 @@ from pydantic import Field
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot
 from outrider.tools.context import Action, EditContext, ToolResult, error
-from outrider.tools.edit.changes import action_for
+from outrider.tools.edit.pasted import action_for_text
 from outrider.tools.edit.tools import deletion
+from outrider.tools.nearest import missing
 from outrider.tools.reading import misfit, unseen
 from outrider.tools.registry import MOST_CONTENT, Params, Tool
 from outrider.tools.unsaved import UNSAVED, is_own, saving
@@ -80,7 +81,7 @@ class _Plan:
             self._create(located, current if isinstance(current, ReadProblem) else None, patch)
             return
         if isinstance(current, ReadProblem):
-            self.reasons.append(current.message)
+            self.reasons.append((await missing(located, current, self._context)).content)
             return
         if current.read_only:
             self.reasons.append(f"{located.shown} cannot be edited: {current.read_only}")
@@ -186,7 +187,9 @@ async def plan_patch(params: ApplyPatch, call: ToolCall, context: EditContext) -
         await plan.add(patch)
     if plan.reasons:
         return error("\n".join(["The patch does not fit, and nothing was changed:", *plan.reasons]))
-    action = await action_for(*plan.changes, note="\n".join(plan.notes))
+    action = await action_for_text(*plan.changes, note="\n".join(plan.notes))
+    if isinstance(action, ToolResult):
+        return action
     return replace(action, prepare=saving(plan.unsaved, call, context))
 
 

@@ -13,6 +13,7 @@ from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot
 from outrider.tools.context import Action, EditContext, ReadContext, ToolResult, error
 from outrider.tools.edit.changes import action_for
+from outrider.tools.edit.pasted import action_for_text
 from outrider.tools.edit.stale import line_now
 from outrider.tools.nearest import missing
 from outrider.tools.reading import misfit, unseen
@@ -113,7 +114,7 @@ async def plan_edit(params: EditFile, _call: ToolCall, context: ReadContext) -> 
     if replaced.text == text:
         return error(f"{located.shown}: old and new are the same, so nothing would change.")
     change = _edit(located, before, mark + replaced.text, context)
-    return await action_for(change, note="\n".join(replaced.notes))
+    return await action_for_text(change, note="\n".join(replaced.notes))
 
 
 async def plan_insert(params: InsertLines, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
@@ -129,7 +130,7 @@ async def plan_insert(params: InsertLines, _call: ToolCall, context: ReadContext
     inserted = insert_lines(text, after_line, params.text.removeprefix(mark))
     if isinstance(inserted, MatchProblem):
         return error(await misfit(located, inserted.message, context))
-    return await action_for(_edit(located, before, mark + inserted.text, context))
+    return await action_for_text(_edit(located, before, mark + inserted.text, context))
 
 
 async def plan_write(params: WriteFile, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
@@ -143,7 +144,7 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ReadContext) -
             return error(current.message)
         if (why_not := await asyncio.to_thread(dangling, located)) is not None:
             return error(f"{why_not}.")
-        return await action_for(Change("create", located, None, None, params.content))
+        return await action_for_text(Change("create", located, None, None, params.content))
     if current.read_only:
         return error(f"{located.shown} cannot be edited: {current.read_only}")
     content = params.content
@@ -157,7 +158,7 @@ async def plan_write(params: WriteFile, _call: ToolCall, context: ReadContext) -
         content = BOM + content
     if content == current.text:
         return error(f"{located.shown} already has exactly this text.")
-    return await action_for(Change("edit", located, None, current.text, content), whole=True)
+    return await action_for_text(Change("edit", located, None, current.text, content), whole=True)
 
 
 def _unmarked(wish: Replacement, mark: str) -> Replacement:
@@ -425,7 +426,7 @@ async def _editable(
     if await asyncio.to_thread(is_link, located):
         return error(f"{located.shown} {IS_LINK}.")
     if isinstance(snapshot, ReadProblem):
-        return error(snapshot.message)
+        return await missing(located, snapshot, context)
     if snapshot.read_only:
         return error(f"{located.shown} cannot be edited: {snapshot.read_only}")
     if snapshot.unsaved and not await is_own(located, snapshot, context):

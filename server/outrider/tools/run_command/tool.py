@@ -22,10 +22,11 @@ from outrider.permissions.secrets.secret_files import MOST_BYTES
 from outrider.permissions.shell.reading import LONGEST
 from outrider.permissions.shell.tree import leaves_running, tree_of
 from outrider.ports.model import ToolCall
-from outrider.ports.text import without_colours
+from outrider.ports.text import Snapshot, without_colours
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
 from outrider.processes.sandbox import TOO_MANY, Confined, sign_of_sandbox, sign_of_writing
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
+from outrider.tools.nearest import missing
 from outrider.tools.registry import MOST_CONTENT, Params, Tool
 from outrider.tools.run_command import checks, effects, planted, put_back
 from outrider.tools.run_command.command_line import (
@@ -86,6 +87,11 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
         return error(located.message)
     if located.resolved is None:
         return error(f"{located.display} is not a folder on disk.")
+    if located.inside and not await asyncio.to_thread(located.resolved.is_dir):
+        there = await context.workspace.overlay.read(located)
+        if isinstance(there, Snapshot):
+            return error(f"{located.shown} is not a folder.")
+        return await missing(located, there, context)
     if "\0" in params.command:
         return error("a command cannot contain NUL bytes")
     command = await _looked_at(params.command, located.resolved, context)
@@ -340,7 +346,7 @@ class _Run:
         )
 
     def _hidden(self) -> list[str]:
-        """A note on what of the workspace the command did not see, if there was any."""
+        """A note on what of the workspace the command did not see, if there was any and the model was not told before."""
         held = self._confined.confinement
         if held is None or not held.is_reading:
             return []
@@ -356,7 +362,8 @@ class _Run:
             return []
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         listed = f"{', '.join(names[:MOST_NAMED])}{more}"
-        return [f"hidden from it as secret, or by {IGNORE_FILE}, so that they look empty: {listed}"]
+        note = f"hidden from it as secret, or by {IGNORE_FILE}, so that they look empty: {listed}"
+        return [note] if self._context.knowledge.is_news(note) else []
 
     def _unseen(self, came: CommandResult | SpawnProblem) -> list[str]:
         """Notes on what its exit code does not tell: that what it left running is gone, and how a check in it went."""

@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-_LOOKALIKES: Final = str.maketrans("‘’“”–—−\u00a0", "''\"\"--- ")
+_QUOTES: Final = str.maketrans("‘’“”\u00a0", "''\"\" ")
+_LOOKALIKES: Final = _QUOTES | str.maketrans("–—−", "---")
 _LOOSE: Final = "()[]{},;:=<>"
 """Signs beside which white space says nothing. Beside others it may: `a -b`, `.x .y`, `rm a *`."""
 _TOKEN: Final = re.compile(
@@ -18,7 +19,7 @@ def plain(line: str) -> str:
 
 def tokens(line: str) -> list[str]:
     """The tokens of a line: strings to the letter, operators, brackets, words, and a blank where white space counts."""
-    found = _TOKEN.findall(line.translate(_LOOKALIKES).strip())
+    found = _TOKEN.findall(line.translate(_QUOTES).strip())
     around = zip(["(", *found], found, [*found[1:], ")"], strict=False)
     return [
         " " if token.isspace() else token
