@@ -180,7 +180,7 @@ APPROVING: Final = frozenset(
 )
 """Titles with which something may happen that would not happen otherwise."""
 
-DECISIONS: "Final[Mapping[str, Decision]]" = MappingProxyType(
+DECISIONS: "Mapping[str, Decision]" = MappingProxyType(
     {
         ALLOW_ONCE: "allow_once",
         RUN_OUTSIDE: "allow_once",
