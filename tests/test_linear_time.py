@@ -6,6 +6,7 @@ that the module calls, and have to be as quick. Times are processor times, so th
 """
 
 import ast
+import contextlib
 import importlib
 import pkgutil
 import re
@@ -20,6 +21,7 @@ import outrider
 from hostile import hostile, processor_seconds
 from outrider.ports.globs import IgnoreRules, name_glob, path_glob
 from outrider.ports.patterns import REGISTRY, Pattern
+from outrider.ports.toml import read_toml
 
 pytestmark = pytest.mark.usefixtures("young_heap")
 
@@ -279,3 +281,34 @@ def test_a_glob_takes_linear_time(stars: str) -> None:
                 for size in (_LARGE // 10, _LARGE)
             )
             assert long < max(_TIMES * short, _SLOW_LARGE_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda size: ".".join(["a"] * (size // 2)) + " = 1\n",
+        lambda size: "[" + " . ".join(["'a'"] * (size // 6)) + "]\n",
+        lambda size: "a = {" + ".".join(["b"] * (size // 2)) + " = 1}\n",
+        lambda size: "".join(f"{'a.' * 200}b{number} = 1\n" for number in range(size // 400)),
+    ],
+    ids=["key", "header", "inline", "many"],
+)
+def test_toml_of_others_is_read_in_linear_time(make: Callable[[int], str]) -> None:
+    small, large = (processor_seconds(_tried, make(size), 20.0) for size in (20_000, 200_000))
+    assert large <= max(0.1, _TIMES * small)
+
+
+def _tried(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        read_toml(text)
+
+
+def test_toml_is_parsed_nowhere_else() -> None:
+    """The user's own settings aside, which `outrider setup` writes."""
+    users = {
+        name
+        for name, tree in _modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import) and any(alias.name == "tomllib" for alias in node.names)
+    }
+    assert users == {"ports/toml.py", "setup/settings_file.py"}

@@ -4,7 +4,6 @@ What may come from the repository (`workspace/configuration`) is taken apart: on
 that narrow count. Every wrong or refused value becomes a message that names its key and what is used instead.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from outrider.ports.toml import read_toml
 from outrider_protocol.settings import (
     MOST_TOOLS,
     PERMISSION_MODES,
@@ -214,13 +214,12 @@ def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
         # Looked at before it is opened: opening a pipe would wait for a writer.
         if path.exists() and not path.is_file():
             return {}, f"the settings file {path} is not a regular file; it is ignored"
-        with path.open("rb") as file:
-            return tomllib.load(file), None
+        return read_toml(path.read_bytes().decode("utf-8")), None
     except FileNotFoundError:
         return {}, None
     except (OSError, UnicodeDecodeError) as error:
         return {}, f"the settings file {path} cannot be read ({error}); it is ignored"
-    except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
+    except (ValueError, RecursionError) as error:  # it descends into lists and tables
         return {}, f"the settings file {path} is not valid TOML ({error}); it is ignored"
 
 

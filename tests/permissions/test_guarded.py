@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from outrider.agent.context import instruction_files
+from outrider.agent.customization import commands, hooks, servers, skills
 from outrider.permissions.policy.protected_files import Guarded, meaning_in_commands, obeyed
 
 PROTECTED = [
@@ -19,7 +21,7 @@ PROTECTED = [
 OBEYED = [
     ".cargo/config.toml", "sub/.cargo/config", ".pylintrc", ".gdbinit", ".lldbinit", ".lldbinit-lldb", ".clangd", ".fleet/run.json", ".theia/settings.json",
     ".devcontainer/devcontainer.json", ".claude/settings.json", "sub/.claude/commands/x.md", ".gemini/settings.json", ".codex/config.toml", ".windsurf/mcp.json",
-    ".cursor/rules/a.mdc", ".roo/rules/a.md", ".github/instructions/a.md", "AGENTS.md", "sub/Agents.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md",
+    ".cursor/rules/a.mdc", ".github/chatmodes/a.chatmode.md", ".roomodes", "QWEN.md", ".codebuddy/settings.json", "CODEBUDDY.md", ".vim/coc-settings.json", ".roo/rules/a.md", ".github/instructions/a.md", "AGENTS.md", "sub/Agents.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md",
     ".hg/hgrc", ".jj/repo/config.toml", ".bsp/sbt.json", ".Rprofile", ".ghci", ".irbrc", ".pryrc", ".ocamlinit", "gradlew", ".mvn/jvm.config", ".mvn/extensions.xml",
     "tools/bazel", ".pnpmfile.cjs", "lib/x.pth", ".direnv/flake-profile", ".ruby-lsp/Gemfile", ".vim/init.vim", ".rules", "WARP.md", ".openhands/setup.sh", ".crush.json",
     ".cursorrules", "sitecustomize.py", "lib/usercustomize.py", ".kateproject", ".luarc.json", ".nvim/init.lua", ".pdbrc",
@@ -99,6 +101,27 @@ def test_what_programs_run_at_once_is_protected_against_edits(path):
     [*OBEYED, ".vscode/tasks.json", ".envrc", ".husky/pre-commit", ".git/config", ".github/workflows/ci.yml"],
 )
 def test_one_table_counts_for_commands_as_well(path):
+    assert meaning_in_commands(path) == "protected"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *instruction_files.NAMES,
+        *(
+            f"{place.folder}/{'a' if place.suffix[0] == '.' else ''}{place.suffix}"
+            if place.folder
+            else place.suffix
+            for module in (commands, skills, hooks, servers)
+            for place in module.PLACES
+        ),
+        ".outrider/memory.md",
+        ".outrider/settings.toml",
+    ],
+)
+def test_what_outrider_itself_obeys_is_protected_against_edits_and_commands(path):
+    """A place that is looked at is one where a model could write itself orders for the next session."""
+    assert Guarded([]).why("edit", [names(path)]) is not None
     assert meaning_in_commands(path) == "protected"
 
 

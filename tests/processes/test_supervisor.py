@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,9 @@ import psutil
 import pytest
 
 from outrider.ports.clock import SystemClock
+from outrider.ports.outside import Watched
 from outrider.processes import Exit, Process, SpawnProblem, Supervisor, shell_argv, supervisor_main
+from outrider.processes.launcher import Launch
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -157,6 +160,29 @@ async def test_a_command_has_its_own_session_and_no_foreign_descriptor(
     # 3 is the folder that ls itself reads.
     assert fds == ["0", "1", "2", "3"]
     assert session.split() == [str(process.pid), "?"]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="this system does not list descriptors in /proc, and confines by no launcher",
+)
+async def test_a_command_gets_no_descriptor_by_which_the_server_is_watched(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    """They are the client's messages, the server's signals and its log."""
+    reading, writing = os.pipe()
+    ours, theirs = socket.socketpair()
+    with ours, theirs, (tmp_path / "log").open("w") as log, os.fdopen(reading), os.fdopen(writing, "w"):
+        supervisor.watch(Watched(reading, theirs.fileno(), log.fileno()))
+        assert await output_of(await start(supervisor, "true", tmp_path)) == b""
+        held = Path(f"/proc/{helper_of().pid}/fd")
+        pipe = Path(f"/proc/self/fd/{reading}").readlink()
+        await until(lambda: pipe in [fd.readlink() for fd in held.iterdir()])
+        plain = await start(supervisor, "ls /proc/self/fd", tmp_path)
+        confined = await start(supervisor, "ls /proc/self/fd", tmp_path, launch=Launch())
+        for process in (plain, confined):
+            # 3 is the folder that ls itself reads.
+            assert (await output_of(process)).decode().split() == ["0", "1", "2", "3"]
 
 
 async def test_signals_are_as_a_program_expects_them(supervisor: Supervisor, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ that it names is asked about once (`WorkspaceTrust.allowed`). A new key is a fie
 import asyncio
 import os
 import shlex
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from outrider.permissions.policy.decide import Access
 from outrider.permissions.policy.ruling import Ruling
 from outrider.permissions.policy.trust import NamedCommand
 from outrider.ports.text import visible
+from outrider.ports.toml import read_toml
 from outrider.workspace.disk.disk import DiskProblem, read_bytes
 from outrider.workspace.paths import OWN_FOLDER, Folder
 from outrider.workspace.workspace import View
@@ -149,10 +149,10 @@ def _said_in(place: Path) -> tuple[WorkspaceFile, list[str]]:
             f"{content.message}; it is ignored"
         ]
     try:
-        given = tomllib.loads(content.decode("utf-8"))
+        given = read_toml(content.decode("utf-8"))
     except UnicodeDecodeError:
         return WorkspaceFile(), ["it is not UTF-8; it is ignored"]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
+    except (ValueError, RecursionError) as error:  # it descends into lists and tables
         return WorkspaceFile(), [f"it is not valid TOML ({error}); it is ignored"]
     values: dict[str, Any] = {}
     problems: list[str] = []

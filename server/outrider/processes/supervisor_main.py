@@ -640,7 +640,7 @@ def serve(control: socket.socket) -> None:
             if fd == wakeup:
                 drain(wakeup)
                 continue
-            message, files, _, _ = socket.recv_fds(control, 1, _MOST_DESCRIPTORS)
+            message, files = next_message(control)
             if message == BEAT:
                 if watch:
                     watch.beat()
@@ -670,10 +670,16 @@ def serve(control: socket.socket) -> None:
             return
 
 
-def fork_watcher(does: "_Does", files: Sequence[int], lifeline: int, closing: Sequence[int]) -> int | None:
-    """Fork a process that does something over the descriptors of a message, such as a watcher; its process id."""
+def next_message(control: socket.socket) -> tuple[bytes, list[int]]:
+    """The next message of the server with its descriptors; no command inherits them, as the client's input is among them."""
+    message, files, _, _ = socket.recv_fds(control, 1, _MOST_DESCRIPTORS)
     for fd in files:
         os.set_inheritable(fd, False)
+    return message, files
+
+
+def fork_watcher(does: "_Does", files: Sequence[int], lifeline: int, closing: Sequence[int]) -> int | None:
+    """Fork a process that does something over the descriptors of a message, such as a watcher; its process id."""
     try:
         pid = os.fork()
     except OSError as error:

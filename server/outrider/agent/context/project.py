@@ -4,11 +4,11 @@ Only what stands in a file at the top level is told, each with the file that say
 """
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from outrider.ports.text import one_line
+from outrider.ports.toml import read_toml
 
 LONGEST: Final = 120
 """Characters of a value that is quoted."""
@@ -139,7 +139,7 @@ def _targets(texts: Mapping[str, str]) -> list[str]:
 def _toml_or_json(texts: Mapping[str, str], name: str) -> Mapping[str, Any]:
     """What a file says; nothing where it is broken."""
     try:
-        said: Any = (tomllib if name.endswith(".toml") else json).loads(texts.get(name) or "")
+        said: Any = (read_toml if name.endswith(".toml") else json.loads)(texts.get(name) or "")
     except (ValueError, RecursionError):
         return {}
     return cast("Mapping[str, Any]", said) if isinstance(said, dict) else {}

@@ -4,7 +4,6 @@ The front matter of a command can allow nothing and choose no model: who may do 
 """
 
 import asyncio
-import tomllib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -15,6 +14,7 @@ from outrider.agent.customization.files import Files, Found, Place
 from outrider.permissions.policy.protected_files import Guarded
 from outrider.ports.patterns import linear
 from outrider.ports.text import visible
+from outrider.ports.toml import read_toml
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.paths import PathProblem
 from outrider.workspace.workspace import View
@@ -190,8 +190,8 @@ def read(file: Found) -> CustomCommand | None:
     """The command of a file; None where it holds none."""
     if file.place.form == "gemini":
         try:
-            values = tomllib.loads(file.text)
-        except (tomllib.TOMLDecodeError, RecursionError):
+            values = read_toml(file.text)
+        except (ValueError, RecursionError):
             return None
         body, description, hint = values.get("prompt"), values.get("description"), ""
         if not isinstance(body, str):

@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import json
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig, read_servers, scripts_of
 from outrider.mcp.connection import Connection, NotConnectedError
 from outrider.permissions.policy.trust import SERVER_KEY, NamedCommand
+from outrider.ports.toml import read_toml
 from outrider_protocol.log import LoggedEvent
 from outrider_protocol.settings import Settings
 
@@ -230,9 +230,7 @@ def given_to(names: Sequence[str], arguments: str) -> dict[str, str]:
 
 def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, Any] | None:
     try:
-        given: Any = (
-            json.loads(_without_comments(text)) if not path.endswith(".toml") else tomllib.loads(text)
-        )
+        given: Any = json.loads(_without_comments(text)) if not path.endswith(".toml") else read_toml(text)
     except (ValueError, RecursionError) as error:
         problems.append(f"{path}: is not valid JSON ({str(error)[:100]}); it is ignored")
         return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from outrider.agent.interaction.inbox import DECISIONS, shortened
+from outrider.agent.interaction.inbox import shortened
 from outrider.agent.services import Services
 from outrider.agent.session.session import Refused
 from outrider.agent.state.state import SessionState
@@ -20,7 +20,7 @@ from outrider.peers.caller import Caller, HungUpError, find
 from outrider.ports.editor import Answered, ItemReply
 from outrider.ports.events import LoggedEvent, StreamFrame, from_wire
 from outrider.ports.refusal import CommandError
-from outrider_protocol import ALWAYS_ALLOW, ANSWER, REQUEST_FAILED, REVIEW
+from outrider_protocol import ALWAYS_ALLOW, ANSWER, DECISIONS, REQUEST_FAILED, REVIEW
 from outrider_protocol.commands import SessionStatus
 from outrider_protocol.events import Open
 from outrider_protocol.requests import AskReply

@@ -43,7 +43,7 @@ OBEYED: Final = (
     Obeyed("another version control system runs what it names", (".hg/*", ".jj/*", ".hgrc")),
     Obeyed("editors act on it", (
         ".vscode/*", ".idea/*", ".zed/*", ".helix/*", ".devcontainer/*", ".devcontainer.json", "*.code-workspace", "*.sublime-project", "*.sublime-workspace",
-        ".dir-locals.el", ".dir-locals-2.el", ".projectile", ".exrc", ".nvimrc", ".nvim.lua", ".nvim/*", ".vimrc", ".lvimrc", ".lazy.lua", ".gvimrc", "_vimrc", ".vim/vimrc", ".vim/init.vim", ".nvim/init.vim", ".bsp/*", ".ruby-lsp/*",
+        ".dir-locals.el", ".dir-locals-2.el", ".projectile", ".exrc", ".nvimrc", ".nvim.lua", ".nvim/*", ".vimrc", ".lvimrc", ".lazy.lua", ".gvimrc", "_vimrc", ".vim/vimrc", ".vim/init.vim", ".vim/coc-settings.json", ".nvim/init.vim", ".bsp/*", ".ruby-lsp/*",
         ".emacs", ".emacs.d/*", ".vs/*", ".ycm_extra_conf.py", ".fleet/*", ".theia/*", ".kateproject", ".kateconfig", ".luarc.json", ".luarc.jsonc",
         ".project.el", ".eclipse/*", ".settings/*", ".nova/*", ".vscode-test/*",
         ".local.vimrc", ".config/nvim/*", "tasks.vs.json", "launch.vs.json", ".calva/*", ".ctags", ".ctags.d/*", ".gutctags",
@@ -69,6 +69,7 @@ OBEYED: Final = (
         ".clinerules/*", ".roorules", ".goosehints", ".aider.conf.yml", ".mcp.json", "opencode.json", "opencode.jsonc",
         ".claude/*", ".gemini/*", ".codex/*", ".windsurf/*", ".cursor/*", ".roo/*", ".kilocode/*", ".continue/*", ".amazonq/*", ".kiro/*", ".trae/*", ".junie/*",
         ".opencode/*", ".goose/*", ".rules", "warp.md", ".openhands/*", ".crush.json", "crush.json", ".crush/*", ".warp/*",  ".qwen/*", ".qoder/*", ".factory/*", ".augment/*", ".agents/*", ".agent/*", ".github/instructions/*", ".github/prompts/*", ".github/agents/*", ".github/hooks/*",
+        ".github/skills/*", ".github/mcp.json", ".github/chatmodes/*", ".copilot/*", ".roomodes", "qwen.md", ".codebuddy/*", "codebuddy.md",
     )),
     Obeyed("shells run it", (
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",

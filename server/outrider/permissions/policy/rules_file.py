@@ -1,7 +1,6 @@
 """A file of rules, as a user reads and edits it: TOML, one `[[rule]]` after the other."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import Any, Final, cast
 
 from outrider.permissions.policy.own_file import MOST_BYTES
 from outrider.permissions.policy.rules import Rule, problem_of
+from outrider.ports.toml import read_toml
 
 HEADING: Final = (
     "# What Outrider may do without asking, and what it may not. Delete a rule here to remove it.\n"
@@ -55,8 +55,8 @@ def read_rules(path: Path, *, may_allow: bool, workspace: str | None = None) -> 
 def parse_rules(path: Path, text: str, *, may_allow: bool, workspace: str | None = None) -> RulesFile:
     """The rules that stand in a text."""
     try:
-        values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
+        values = read_toml(text)
+    except (ValueError, RecursionError) as error:  # it descends into lists and tables
         place = re.search(r"at line (\d+)", str(error))
         line = int(place[1]) if place else text.count("\n") + 1
         return RulesFile(path, problem=f"{path}, line {line}: {error}")

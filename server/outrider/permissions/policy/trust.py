@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from typing import Any, Final, Literal, cast
 
 from outrider.permissions.policy.own_file import MOST_BYTES, Stamp, locked, replace_text, stamp
 from outrider.ports.clock import Clock
+from outrider.ports.toml import read_toml
 
 TRUST: Final = "trust.toml"
 HEADING: Final = (
@@ -311,14 +311,14 @@ def _read(path: Path) -> tuple[tuple[Word, ...], tuple[CommandWord, ...]] | str:
         if path.exists() and (not path.is_file() or path.stat().st_size > MOST_BYTES):
             return f"{path} is not a trust file"
         text = path.read_bytes().decode("utf-8")
-        values = tomllib.loads(text)
+        values = read_toml(text)
     except FileNotFoundError:
         return (), ()
-    except (tomllib.TOMLDecodeError, RecursionError) as error:  # it descends into lists and tables
-        place = re.search(r"at line (\d+)", str(error))
-        return f"{path}, line {place[1] if place else text.count(chr(10)) + 1}: {error}"
     except (OSError, UnicodeDecodeError) as error:
         return f"{path} cannot be read: {error}"
+    except (ValueError, RecursionError) as error:  # it descends into lists and tables
+        place = re.search(r"at line (\d+)", str(error))
+        return f"{path}, line {place[1] if place else text.count(chr(10)) + 1}: {error}"
     words: list[Word] = []
     commands: list[CommandWord] = []
     for name in ("folder", "command"):
