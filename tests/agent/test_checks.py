@@ -69,7 +69,7 @@ async def test_without_a_change_nothing_is_run(begin):
     editor = await begin("stock", [SAID], FULL)
     await editor.run("Go.", acceptance=["false"])
     assert not editor.events_of("verify.started")
-    assert end_of(editor) == ("no_changes", "")
+    assert end_of(editor) == ("no_changes", "nothing was changed, so its checks did not run")
 
 
 async def test_a_check_is_asked_for_as_any_command(begin):

@@ -20,6 +20,16 @@ tests/test_tariff.py:5: AssertionError
 FAILED tests/test_tariff.py::test_price - assert 6 == 4
 1 failed in 0.02s
 """
+PYTEST_TEXTS = """\
+    def test_label():
+>       assert label(2) == "2h: 5"
+E       AssertionError: assert '2 h' == '2h: 5'
+E\x20\x20\x20
+E         - 2h: 5
+E         + 2 h
+
+tests/test_tariff.py:13: AssertionError
+"""
 PYTEST_SHORT = """\
 _________________________________ test_price __________________________________
 tests/test_tariff.py:5: in test_price
@@ -180,6 +190,10 @@ PYLINT = "src/a.py:3:0: C0116: Missing function or method docstring (missing-fun
 
 CASES = {
     "pytest": (PYTEST_LONG, [("tests/test_tariff.py", 5, None, "assert 6 == 4")]),
+    "pytest that compares texts": (
+        PYTEST_TEXTS,
+        [("tests/test_tariff.py", 13, None, "AssertionError: assert '2 h' == '2h: 5'")],
+    ),
     "pytest --tb=short": (PYTEST_SHORT, [("src/tariff.py", 3, None, "ValueError: no")]),
     "pytest that cannot import": (
         PYTEST_IMPORT,

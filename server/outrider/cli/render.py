@@ -207,7 +207,7 @@ class Renderer:
             self._line(f"  {visible(title)}")
         if go_on is None:
             return
-        self._line("Answer at a terminal, or allow it by a rule:" if rules else "Answer at a terminal:")
+        self._line("Answer at a terminal, or allow it by an option:" if rules else "Answer at a terminal:")
         self._unbroken(f"  {go_on}")
         if rules:
             self._unbroken(f"  {go_on}{''.join(f' --yes-to {rule}' for rule in rules)}")

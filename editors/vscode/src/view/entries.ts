@@ -246,12 +246,13 @@ function end({ key, outcome, reason, done, usage, seconds }: EndEntry, { does }:
     ...(outcome === "completed" ? [] : [offer("Continue", "continue", "Go on where it stopped, with a new budget")]),
   ];
   const hint = outcome === "failed" ? hintOf(reason) : undefined;
-  const sign = outcome === "completed" ? "✓" : outcome === "cancelled" ? "■" : "✗";
+  const isGood = outcome === "completed" && reason !== "check_failed";
+  const sign = isGood ? "✓" : outcome === "cancelled" ? "■" : "✗";
   return [
     h(
       "div",
       { class: "line" },
-      h("span", { class: `sign ${outcome === "completed" ? "ok" : "error"}`, "aria-hidden": "true" }, sign),
+      h("span", { class: `sign ${isGood ? "ok" : "error"}`, "aria-hidden": "true" }, sign),
       h("strong", {}, OUTCOMES[outcome]),
       h(
         "span",

@@ -202,7 +202,7 @@ class _Waiting:
     action: Action | None = None
     """Of an approval: what it is for."""
     below: str = ""
-    """What a question about it says at its end."""
+    """Why it is asked again, which a question about it says at its end."""
 
 
 class Inbox:
@@ -247,7 +247,9 @@ class Inbox:
         waiting = self._requested(item_id, turn_id, asking)
         if isinstance(waiting, Approval):
             return waiting
-        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, waiting.below))
+        covers = waiting.action.covers if waiting.action is not None else ""
+        below = waiting.below + (f"\n“{ALLOW_SESSION}” covers {spelled_out(covers)}." if covers else "")
+        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
         return await self._approval(waiting, answer)
 
     async def approve_together(
@@ -321,7 +323,6 @@ class Inbox:
                 below = f"\n{CHANGED_SINCE_ALLOWED}"
             self._record.append(requested, turn_id=turn_id)
             item = self._record.state.open[item_id]
-        below += f"\n“{ALLOW_SESSION}” covers {spelled_out(action.covers)}." if action.covers else ""
         waiting = self._wait_for(item)
         waiting.action, waiting.below = action, below
         return waiting

@@ -786,7 +786,7 @@ class Turn:
                 reason=finish.reason,
                 summary=finish.summary,
                 usage=self._state.usage,
-                done=self._state.evidence.done(self._record.state.plan)
+                done=self._state.evidence.done(self._record.state.plan, self._state.checks)
                 if self._state.checks is not None
                 else None,
             )

@@ -187,8 +187,13 @@ class Evidence:
         """Whether all these were run since the last change."""
         return all(one in self._went and not self._went[one].stale for one in checks)
 
-    def done(self, plan: Sequence[PlanItem]) -> Done:
-        """What it comes to, on the wire, with the items of the plan that are open."""
+    def done(self, plan: Sequence[PlanItem], checks_of_task: Sequence[str] = ()) -> Done:
+        """What it comes to, on the wire, with the items of the plan that are open.
+
+        Args:
+            plan: The session's plan.
+            checks_of_task: Commands that run when the model stops after a change.
+        """
         open_items = [item.text for item in plan if item.status != "done"]
         order = sorted(self._went.items(), key=lambda one: (one[1].stale, one[1].passed))
         checks = [
@@ -202,7 +207,11 @@ class Evidence:
             )
             for command, went in order
         ]
-        said = [self._said(), said_of_errors(len(self.left)), _said_of_plan(len(open_items))]
+        said = [
+            self._said(bool(checks_of_task)),
+            said_of_errors(len(self.left)),
+            _said_of_plan(len(open_items)),
+        ]
         return Done(
             state=self.state,
             line="; ".join(filter(None, said)),
@@ -212,7 +221,7 @@ class Evidence:
             diagnostics=DoneDiagnostics(introduced=len(self.left), fixed=self.fixed) if self.judged else None,
         )
 
-    def _said(self) -> str:
+    def _said(self, has_checks: bool) -> str:
         match self.state:
             case "check_failed":
                 told = [_failure(command, went) for command, went in self._went.items() if went.failed]
@@ -230,6 +239,8 @@ class Evidence:
                 return "unverified: no check was run after the last change"
             case "unverified":
                 return "unverified: no check was run"
+            case "no_changes" if has_checks:
+                return "nothing was changed, so its checks did not run"
             case _:
                 return ""
 

@@ -126,6 +126,8 @@ class Reporter:
                 self._end(turn_id, f"needs you: {title}")
                 why = " The editor gave no result;" if item["kind"] == "tool" else ""
                 answer = "code actions answer it." if why else "Code actions answer it."
+                if not self._editor.takes_actions:
+                    answer = ""  # a program, which says so in its own words
                 # A yes to what was never seen would be none.
                 detail = "" if self._editor.can_show_items else f"\n{shortened(item['detail'])}".rstrip()
                 self._editor.say("info", f"Outrider is waiting for you: “{title}”.{why} {answer}{detail}")
@@ -221,9 +223,14 @@ class Reporter:
             self._editor.say("warning", f"Outrider: the changes cannot be shown: {path}")
             return
         await self._editor.show(path.as_uri())
+        how = (
+            "each change can be kept or undone"
+            if self._editor.takes_actions
+            else "they are listed; `outrider changes` shows them, and `outrider undo` takes them back"
+        )
         self._editor.say(
             "info",
-            f"Outrider changed {files} file{'s' * (files > 1)}. In {path.parent.name}/{path.name} each change can be kept or undone.",
+            f"Outrider changed {files} file{'s' * (files > 1)}. In {path.parent.name}/{path.name} {how}.",
         )
 
     async def _show_plan(self, path: str) -> None:

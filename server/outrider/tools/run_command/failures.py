@@ -76,7 +76,8 @@ _RAISED: Final = linear(
     "failures.raised", r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Failure|Failed)(?::\s.*)?$"
 )
 _PYTEST_FRAME: Final = linear("failures.pytest", rf"^{_PATH}:{_LINE}: (?:in )(?P<said>\S.*)$")
-_PYTEST_SAYS: Final = linear("failures.pytest-says", r"^E\s{2,}(?P<said>\S.*)$")
+_PYTEST_SAYS: Final = linear("failures.pytest-says", r"^E(?:\s{2,}(?P<said>\S.*)|\s*)$")
+"""Only the first one of some lines says it; an empty one among them begins no others."""
 _NAMES_ERROR: Final = linear("failures.error-name", r"^(?:\w+\.)*\w+$")
 _STACK: Final = linear(
     "failures.stack", rf"^\s*(?:at |❯ )(?:[^()]*\()?(?:file://)?{_PATH}:{_LINE}:{_COLUMN}\)?$"
@@ -203,10 +204,11 @@ class _Scan:
             self._frames = [*self._frames[-_MOST_FRAMES:], _place(found)]
             return True
         if found := _PYTEST_SAYS.match(line):
-            if not self._says and self._frames:
-                self._end_traceback(found["said"])
-            elif not self._says:
-                self._said = found["said"]
+            said = found["said"] or ""
+            if said and not self._says and self._frames:
+                self._end_traceback(said)
+            elif said and not self._says:
+                self._said = said
             return True
         if self._frames and _RAISED.match(line):
             self._end_traceback(line)
