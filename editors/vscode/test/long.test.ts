@@ -66,7 +66,7 @@ for (const piece of [PIECE, 256]) {
     // A few milliseconds are below what the clock of the processor can tell.
     const one = Math.max(best(MEGABYTE), 5);
     const four = best(4 * MEGABYTE);
-    assert.ok(four <= 6 * one, `${String(four)} ms for 4 MB, ${String(one)} ms for 1 MB`);
+    assert.ok(four <= 10 * one, `${String(four)} ms for 4 MB, ${String(one)} ms for 1 MB`);
   });
 }
 
