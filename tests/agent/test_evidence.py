@@ -66,13 +66,23 @@ async def test_the_reason_says_what_was_checked(case, begin):
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("completed", reason)
 
 
-@pytest.mark.parametrize(("path", "reason"), [("tariff.py", "unverified"), ("README.md", "checked")])
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("tariff.py", "unverified"),
+        ("never_read.py", "unverified"),
+        ("README.md", "checked"),
+        ("never_read.md", "checked"),
+        (".outrider/note.py", "checked"),
+    ],
+)
 async def test_what_somebody_else_changes_after_a_check_counts(path, reason, begin):
     question = call("ask_user", question="Is it right?", options=["Yes", "No"])
     read = call("read_file", path="README.md")
     editor = await begin("stock", [step(read), step(FIX), step(run(GOOD, "a")), step(question), DONE], FULL)
 
     def change(_):
+        (editor.root / path).parent.mkdir(exist_ok=True)
         with (editor.root / path).open("a") as file:
             file.write("# more\n")
         return "Yes"

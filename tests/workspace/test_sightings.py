@@ -12,12 +12,18 @@ from outrider.workspace.disk import file_stat
 from outrider.workspace.disk.file_stat import mark_of
 from outrider.workspace.documents import overlay
 from outrider.workspace.watch import staleness
+from outrider.workspace.watch.snapshot import Census
 from outrider.workspace.watch.staleness import Sightings
 
 
 @pytest.fixture
-def looking(desk):
-    return Sightings(desk.folders, desk.overlay, desk.documents, SystemClock())
+def census(desk, search_of):
+    return Census(search_of(desk), SystemClock(), lambda _: False)
+
+
+@pytest.fixture
+def looking(desk, census):
+    return Sightings(desk.folders, desk.overlay, desk.documents, SystemClock(), census)
 
 
 def digest(text):
@@ -52,9 +58,9 @@ async def test_a_text_is_not_read_again_while_its_mark_stands(desk, looking, mon
     assert await looking.moved({"a.py": digest("a\n")}) == []
 
 
-async def test_in_quick_succession_only_the_newest_files_are_compared_again(desk, monkeypatch):
+async def test_in_quick_succession_only_the_newest_files_are_compared_again(desk, monkeypatch, census):
     clock = SteppingClock(datetime(2026, 1, 1, tzinfo=UTC))
-    looking = Sightings(desk.folders, desk.overlay, desk.documents, clock)
+    looking = Sightings(desk.folders, desk.overlay, desk.documents, clock, census)
     paths = [f"{number:02}.py" for number in range(staleness.NEWEST_FILES + 1)]
     for path in paths:
         aged(desk.write(path, "a\n"), monkeypatch)
@@ -145,3 +151,18 @@ async def test_a_look_at_fifty_files_that_did_not_change_costs_little(desk, look
         took.append(time.perf_counter() - begun)
     print(f"\n50 files: {min(took) * 1e6:.0f} µs at best, {sorted(took)[25] * 1e6:.0f} µs in the middle")
     assert min(took) < 0.001
+
+
+async def test_what_was_written_made_or_deleted_since_a_count_is_told_and_what_is_as_it_was_is_not(
+    desk, looking
+):
+    for name in ("same.py", "written.py", "deleted.py", "ignored.log"):
+        desk.write(name, "a\n")
+    desk.write(".gitignore", "*.log\n")
+    before = await looking.count()
+    desk.write("same.py", "a\n")
+    desk.write("written.py", "b\n")
+    desk.write("ignored.log", "b\n")
+    desk.write("made.py", "a\n")
+    (desk.root / "deleted.py").unlink()
+    assert await looking.changed_since(before) == ["deleted.py", "made.py", "written.py"]

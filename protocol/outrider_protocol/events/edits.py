@@ -198,7 +198,10 @@ class UndoFinished(EventData):
 
 
 class WorkspaceChanged(EventData):
-    """A file that the session knows was changed by others: the user, a formatter, a command."""
+    """A file was changed by others: the user, a formatter, a command.
+
+    It is one that the session knows, or that changed after a check. Of one that the model has not read only the path is told.
+    """
 
     TYPE = "workspace.changed"
     path: str

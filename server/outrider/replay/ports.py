@@ -23,6 +23,7 @@ from outrider.workspace.edits.apply import PART_STAYS
 from outrider.workspace.edits.change import Change, NotWritten, Written
 from outrider.workspace.edits.cut_off import CutOff
 from outrider.workspace.paths import Folder, Located
+from outrider.workspace.watch.snapshot import Count
 from outrider.workspace.watch.staleness import Moved
 from outrider_protocol import REJECT, REVIEW
 from outrider_protocol.events import Context, Mode, Verdict
@@ -298,6 +299,17 @@ class RecordedFiles(Recorded):
         """None, after all that came in during the look was let in: that tells of them."""
         await self._tape.reached(self._tape.first_ahead(*_AFTER_LOOK))
         await self._tape.reached(self._tape.next)
+        return []
+
+    async def count(self) -> Count:
+        """None are looked at."""
+        return Count(0, {})
+
+    async def changed_since(self, before: Count) -> Sequence[str]:
+        """None, after all that came in during the look was let in: that tells of them."""
+        await self._tape.reached(
+            next((one for one in self._tape.ahead() if one.type != "workspace.changed"), None)
+        )
         return []
 
     def note(self, path: str, located: Located, text: str, digest: str) -> None:

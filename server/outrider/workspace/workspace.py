@@ -24,7 +24,7 @@ from outrider.workspace.search import Search
 from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
-from outrider.workspace.watch.snapshot import Census
+from outrider.workspace.watch.snapshot import Census, Count
 from outrider.workspace.watch.staleness import Moved, Sightings
 
 
@@ -73,6 +73,14 @@ class Watch(Protocol):
         Args:
             expected: The content hash of each file as it was seen; None for a file that was not there.
         """
+        ...
+
+    async def count(self) -> Count:
+        """All files as they are now, for `changed_since`."""
+        ...
+
+    async def changed_since(self, before: Count) -> Sequence[str]:
+        """The paths of unignored files that were made, written or deleted since then, as they are shown; some of very many."""
         ...
 
     def note(self, path: str, located: Located, text: str, digest: str) -> None:
@@ -197,7 +205,8 @@ class Workspace(View):
             judges.hidden_files.rules,
             machine.copies_in,
         )
-        self.texts, self.watch = self.overlay, Sightings(folders, self.overlay, documents, machine.clock)
+        self.texts = self.overlay
+        self.watch = Sightings(folders, self.overlay, documents, machine.clock, self.census)
         self.cut_off = Outcomes(folders, self.overlay, documents)
         self.changes = self.editing = Editing(
             self.overlay, documents, self._editor, machine.clock, self._held

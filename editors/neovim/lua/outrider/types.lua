@@ -1824,7 +1824,9 @@
 ---@field name string
 ---@field refused? string
 
---- A file that the session knows was changed by others: the user, a formatter, a command.
+--- A file was changed by others: the user, a formatter, a command.
+---
+--- It is one that the session knows, or that changed after a check. Of one that the model has not read only the path is told.
 ---@class outrider.WorkspaceChanged
 ---@field after? string
 ---@field before? string

@@ -1980,7 +1980,7 @@ export interface WireToolCall {
   refused?: string;
 }
 
-/** A file that the session knows was changed by others: the user, a formatter, a command. */
+/** A file was changed by others: the user, a formatter, a command.  It is one that the session knows, or that changed after a check. Of one that the model has not read only the path is told. */
 export interface WorkspaceChanged {
   after?: string;
   before?: string;

@@ -13,6 +13,7 @@ from outrider.agent.context.briefing import open_documents
 from outrider.agent.context.instruction_files import folder_of
 from outrider.agent.context.offer import is_small
 from outrider.agent.services import Services
+from outrider.agent.state.evidence import counts
 from outrider.agent.state.record import Record
 from outrider.agent.state.turn_state import TurnState
 from outrider.permissions.secrets.secret_files import is_secret_file
@@ -24,6 +25,7 @@ from outrider.tools.edit.changes import encode, telling, telling_without, wire_h
 from outrider.workspace.documents.overlay import is_alike
 from outrider.workspace.text.merge import merge
 from outrider.workspace.watch.read_state import Sight
+from outrider.workspace.watch.snapshot import Count
 from outrider.workspace.watch.staleness import MOST_FILES as MOST_COMPARED
 from outrider.workspace.watch.staleness import Moved
 from outrider_protocol.events import InstructionsFound, MapDrawn, WorkspaceChanged
@@ -82,6 +84,41 @@ async def seen_text(
     if not sight.own or text is None:
         return SeenText(text, sight.whole)
     return SeenText(await asyncio.to_thread(with_own), sight.whole)
+
+
+class SinceChecks:
+    """Finds out whether others changed files after a check that still stands, also those that the model has never read."""
+
+    def __init__(self, services: Services, record: Record, turn_id: str) -> None:
+        """Nothing is looked at before a check has run."""
+        self._services = services
+        self._record = record
+        self._turn_id = turn_id
+        self._ran = 0
+        """How many checks had run when the files were counted."""
+        self._before: Count | None = None
+
+    async def count(self) -> None:
+        """Take note of the files as they are, where a check has run since the last time."""
+        evidence = self._record.state.turns[self._turn_id].evidence
+        if evidence.ran_checks != self._ran:
+            self._ran = evidence.ran_checks
+            self._before = await self._services.workspace.watch.count() if evidence.stands else None
+
+    async def look(self) -> None:
+        """Record what others changed since, so that the checks do not stand any more."""
+        before, evidence = self._before, self._record.state.turns[self._turn_id].evidence
+        if before is None or not evidence.stands:
+            return
+        changed = [
+            path for path in await self._services.workspace.watch.changed_since(before) if counts(path)
+        ]
+        if not changed:
+            return
+        self._before = None
+        if evidence.stands:  # what was let in meanwhile may have told of it
+            for path in changed:
+                self._record.append(WorkspaceChanged(path=path, hunks=[], by="disk"), turn_id=self._turn_id)
 
 
 class Knowledge:

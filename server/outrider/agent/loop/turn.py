@@ -15,7 +15,7 @@ from outrider.agent.context.budget import Budget
 from outrider.agent.context.fitting import Fitting
 from outrider.agent.context.model_call import Asker
 from outrider.agent.context.offer import Offer, is_small
-from outrider.agent.context.workspace_news import InstructionsNear, MapOfTurn, look_around
+from outrider.agent.context.workspace_news import InstructionsNear, MapOfTurn, SinceChecks, look_around
 from outrider.agent.customization.hooks import Came, Outcome, decided
 from outrider.agent.interaction.plan_document import drafted
 from outrider.agent.loop import recovery
@@ -241,6 +241,7 @@ class Turn:
         self._fitting: Fitting
         self._instructions = InstructionsNear(services, record, turn_id, context.user.ask_for_trust)
         self._map = MapOfTurn(services, record, turn_id)
+        self._since_checks = SinceChecks(services, record, turn_id)
         self._context = context
         context.knowledge.conversation = conversation
         self._budget = budget
@@ -585,6 +586,7 @@ class Turn:
     async def _goes_back(self) -> str:
         """Why the model is asked once more that would end the turn: a check of the task failed, or it is told what it left undone."""
         await self._context.verdicts.settle()
+        await self._since_checks.look()
         if await self._checks_fail():
             return "check_failed"
         wanted = self._services.runtime.settings().reminders and self._asker.takes_reminders
@@ -706,7 +708,9 @@ class Turn:
         if not calls:
             return
         context = replace(self._context, limits=self._budget.of_results())
+        await self._since_checks.look()
         await Executor(self._registry, context).execute(calls)
+        await self._since_checks.count()
 
     async def _wrap_up(self, spent: BudgetExhausted) -> Finish:
         """End a turn whose budget is spent, with a summary as good as can be had."""

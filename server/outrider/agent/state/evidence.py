@@ -70,6 +70,8 @@ class Evidence:
     """Those that it changed, as far as they are known."""
     refused: bool = False
     """Whether a command was not allowed to run."""
+    ran_checks: int = 0
+    """How many checks have run."""
     _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
     _first: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The hash of what each changed file had before, where it is known what it has now."""
@@ -94,6 +96,11 @@ class Evidence:
             self, paths=set(self.paths), _went=dict(self._went), _first=dict(self._first), _now=dict(self._now),
             _own=set(self._own), left=list(self.left),
         )  # fmt: skip
+
+    @property
+    def stands(self) -> bool:
+        """Whether a check shows how it is now, as far as is known."""
+        return any(not went.stale for went in self._went.values())
 
     @property
     def changed(self) -> bool:
@@ -152,6 +159,7 @@ class Evidence:
             for one in covered:
                 del self._went[one]
         self._went.pop(ran["command"], None)
+        self.ran_checks += 1
         self._went[ran["command"]] = _Went(kind, code, seconds, saw, saw != self.texts)
 
     def judge(self, verdict: logged.Verdict) -> None:

@@ -145,8 +145,8 @@ class Reporter:
                 self._spawn(self._count_down(event.session_id, turn_id, event.data))
             case "tool.requested" if turn_id:
                 self._report(turn_id, call_in_words(event.data))
-            case "edit.applied" | "edit.merged" | "workspace.changed" if turn_id and (
-                running := self._turns.get(turn_id)
+            case "edit.applied" | "edit.merged" | "workspace.changed" if (
+                turn_id and "callId" in event.data and (running := self._turns.get(turn_id))
             ):
                 running.changed.add(event.data["path"])
             case "plan.written" if turn_id:

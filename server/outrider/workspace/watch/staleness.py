@@ -9,16 +9,18 @@ import logging
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from outrider.ports.clock import Clock
 from outrider.ports.model import content_hash
-from outrider.ports.text import Snapshot
+from outrider.ports.text import Snapshot, bytes_spelled_out
 from outrider.workspace.disk.file_stat import Mark, mark_of
 from outrider.workspace.documents.documents import Document, DocumentStore
 from outrider.workspace.documents.overlay import Below, Overlay, ReadProblem
 from outrider.workspace.paths import Folders, Located
+from outrider.workspace.watch.snapshot import Census, Count, differences
 
 log = logging.getLogger(__name__)
 
@@ -75,11 +77,14 @@ class _Look:
 class Sightings:
     """The texts of files, as they were when they were last looked at."""
 
-    def __init__(self, folders: Folders, overlay: Overlay, documents: DocumentStore, clock: Clock) -> None:
+    def __init__(
+        self, folders: Folders, overlay: Overlay, documents: DocumentStore, clock: Clock, census: Census
+    ) -> None:
         self._folders = folders
         self._overlay = overlay
         self._documents = documents
         self._clock = clock
+        self._census = census
         self._known: dict[str, _Known] = {}
         self._open: tuple[str, ...] = ()
 
@@ -97,6 +102,32 @@ class Sightings:
         except TimeoutError:
             log.warning("the files that the model has seen could not be checked in %g s", LOOK_SECONDS)
             return []
+
+    async def count(self) -> Count:
+        """All files as they are now, with what is in them where the workspace is small."""
+        return await self._census.take(contents=True)
+
+    async def changed_since(self, before: Count) -> list[str]:
+        """The files that are different now; none where not all can be looked at.
+
+        Args:
+            before: What `count` gave.
+        """
+        after = await self._census.take(contents=False)
+        if before.unseen or after.unseen:
+            return []
+        try:
+            async with self._clock.timeout(LOOK_SECONDS):
+                return await asyncio.to_thread(self._different, before, after)
+        except TimeoutError:
+            log.warning("what changed since the last check could not be determined in %g s", LOOK_SECONDS)
+            return []
+
+    def _different(self, before: Count, after: Count) -> list[str]:
+        found = (one for one in differences(before, after) if one.kind != "mode" and one.is_sure)
+        located = (self._folders.locate_now(bytes_spelled_out(str(one.path))) for one in found)
+        shown = (one.display for one in located if isinstance(one, Located) and one.inside and not one.own)
+        return sorted(islice(shown, MOST_CHANGED))
 
     async def _moved(self, paths: Sequence[str], expected: Mapping[str, str | None]) -> list[Moved]:
         await self._overlay.refresh()
