@@ -432,7 +432,7 @@ async def test_a_log_grows_linearly_with_its_steps(begin, workspace):
 
 @pytest.mark.parametrize("is_pruned", [False, True])
 async def test_a_summary_is_made_of_all_that_was_read_with_the_task_the_plan_and_the_users_words(
-    is_pruned, begin, files, monkeypatch
+    is_pruned, monkeypatch, replayed_at_once, begin, files
 ):
     if is_pruned:  # before each request, all but the last output
         for name in ("PRUNE_AT", "PRUNE_TO", "LEAST_SAVED", "PROTECTED"):

@@ -248,7 +248,7 @@ def test_sessions_and_pickers(workspace):
         terminal.keys("/new\r")
         terminal.wait("begins a new session")
         terminal.keys("/sessions 1\r")
-        terminal.wait(lambda: terminal.text.count("> First task.") > 1)
+        terminal.wait(lambda: "> First task." in terminal.text.partition("begins a new session")[2])
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}])

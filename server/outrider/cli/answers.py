@@ -533,7 +533,9 @@ class Answerer:
                 return exact
             if choice.isdecimal() and 1 <= int(choice) <= len(titles):
                 return titles[int(choice) - 1]
-            if choice.isdecimal() and titles and not free:
+            # Where the answers offered are numbers, another number is one in words; else it is a slip.
+            means_itself = free and any(title[:1].isdecimal() for title in titles)
+            if choice.isdecimal() and titles and not means_itself:
                 self._say(f"  there is no {choice}: 1 to {len(titles)}", "yellow")
                 continue
             if note and item and choice.lower() == "n":
