@@ -22,7 +22,7 @@ cat $HOME/.ssh/id_ed25519
 cat "$HOME/.netrc"
 cat ~/.aws/credentials
 ls ~/.ssh
-cat /root/.ssh/id_rsa
+cat /home/user/.ssh/id_rsa
 tail /var/log/auth.log
 cat ../elsewhere/notes.txt
 base64 ~/.ssh/id_rsa
