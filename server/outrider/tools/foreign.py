@@ -216,7 +216,7 @@ ABSENT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("think", "sequentialthinking"), "Just think; it needs no tool."),
     **dict.fromkeys(("savememory", "memory", "remember"), "Nothing is kept beyond the session, except what you write to a file."),
 }  # fmt: skip
-"""What there is instead of tools of others for which there is none here, or none in this turn."""
+"""What to use instead of a tool of another harness that does not exist here, or not in this turn."""
 
 _RISKY: Final = (
     "sandbox", "background", "permission", "escalat", "privilege", "detach", "network", "danger", "unsafe", "approval", "sudo", "blocking",

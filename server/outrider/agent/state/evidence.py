@@ -118,7 +118,7 @@ class Evidence:
         return self._unknown, frozenset(one for one in self._now.items() if counts(one[0]))
 
     def change(self, *changes: FileChange, by_others: bool = False) -> None:
-        """Take note that files changed; a file that is as it was before the turn is none that changed."""
+        """Take note that files changed; one that is again as before the turn does not count."""
         for one in changes:
             if self._first.setdefault(one.path, one.before) == one.after:
                 self._now.pop(one.path, None)

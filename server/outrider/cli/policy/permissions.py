@@ -92,7 +92,7 @@ def _user_settings() -> Settings:
 
 
 def _mode_of(settings: Settings, trust: str) -> PermissionMode:
-    # One for every workspace is none for a folder that nobody vouches for.
+    # A mode that is set for every workspace does not widen what a folder may that is not trusted.
     mode = settings.permission_mode
     return mode if trust == "trusted" else narrowest(mode, "ask")
 

@@ -20,7 +20,7 @@ from outrider.testing.editor.answers import (
 from outrider.testing.editor.checks import Watch, capability
 from outrider.testing.editor.document_client import SavingClient
 from outrider.testing.editor.profiles import Profile
-from outrider_protocol import ALLOW_ONCE, ALLOW_SESSION, ALWAYS_ALLOW, KEEP, PUT_BACK, REJECT, RUN_OUTSIDE
+from outrider_protocol import DECISIONS
 
 Object = dict[str, Any]
 
@@ -89,16 +89,6 @@ class ToolClient(SavingClient):
 
 
 METHOD_NOT_FOUND = -32601
-
-_DECISIONS = {
-    ALLOW_ONCE: "allow_once",
-    RUN_OUTSIDE: "allow_once",
-    ALLOW_SESSION: "allow_session",
-    ALWAYS_ALLOW: "allow_always",
-    REJECT: "reject",
-    PUT_BACK: "put_back",
-    KEEP: "keep",
-}
 
 
 class AskedClient(ToolClient):
@@ -177,7 +167,7 @@ class AskedClient(ToolClient):
                 self._respond(question.request_id, answer.result)
             case str() if question.item is not None:
                 is_approval = question.item["kind"] == "approval"
-                given = {"decision": _DECISIONS.get(answer, answer)} if is_approval else {"answer": answer}
+                given = {"decision": DECISIONS.get(answer, answer)} if is_approval else {"answer": answer}
                 self._respond(question.request_id, given)
             case str():
                 chosen = question.actions[question.titles.index(answer)]

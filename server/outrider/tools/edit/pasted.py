@@ -37,6 +37,6 @@ def has_line_numbers(before: str, after: str) -> bool:
 
 
 def _number(line: str) -> int | None:
-    """The number that a line begins with as `read_file` shows it; None where there is none."""
+    """The number that a line begins with as `read_file` shows it; None if it has none."""
     shown = _AS_SHOWN.search(line[: 4 * _WIDTH])
     return int(shown.group()) if shown and len(shown.group()) > _WIDTH else None
