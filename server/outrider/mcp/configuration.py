@@ -15,7 +15,7 @@ from outrider.ports.patterns import linear
 SECONDS: Final = 120.0
 """How long a call may take without progress, where the block says nothing."""
 LONGEST_NAME: Final = 40
-_NAME: Final = linear("mcp.server-name", r"^[\pL\pN_.-]{1,40}$")
+_NAME: Final = linear("mcp.server-name", r"^[\pL\pN_.-]+$")
 _VARIABLE: Final = linear("mcp.variable", r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}$]*))?\}")
 _OTHER: Final = linear("mcp.other-variable", r"\$\{((?:input|command|config):?[^}$]*)\}")
 _FOLDER: Final = ("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}", "${workspaceRoot}")
@@ -122,7 +122,7 @@ class _Reader:
         """The server; None where it is turned off, a text says why it cannot be."""
         if said.get("enabled") is False or said.get("disabled") is True:
             return None
-        if not _NAME.search(name):
+        if len(name) > LONGEST_NAME or not _NAME.search(name):
             return f"its name must have at most {LONGEST_NAME} letters, digits, `_`, `.` and `-`"
         self._tell_what_is_ignored(said)
         url = next(
