@@ -60,6 +60,23 @@ async def test_commands_and_edits_run_without_a_question_and_are_undone(begin, w
     assert not (workspace / "deep").exists()
 
 
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", "deep/.gitignore"])
+async def test_a_rule_that_a_command_writes_hides_nothing_that_comes_after(begin, workspace, name):
+    (workspace / "deep").mkdir()
+    kept = [workspace / "old.txt", workspace / "deep" / "gone.txt"]
+    for file in kept:
+        file.write_text("kept\n")
+    turns = [step(run(f"echo '*' > {name}", "rule")), step(run("rm deep/gone.txt; echo new > old.txt")), DONE]
+    editor = await begin("stock", turns, AUTO)
+    await editor.run("Go.")
+    assert f"{name} (created)" in results(editor)["rule"][1]
+    assert "deep/gone.txt (deleted)" in results(editor)["run"][1]
+    undone = await editor.command("outrider.undo", {"scope": "turn"})
+    assert {one["path"] for one in undone["undone"]} == {name, "old.txt", "deep/gone.txt"}
+    assert [file.read_text() for file in kept] == ["kept\n", "kept\n"]
+    assert not (workspace / name).exists()
+
+
 @pytest.mark.usefixtures("_nothing_in_memory")
 async def test_mode_ask_copies_nothing_and_says_what_undo_cannot_restore(begin, workspace):
     (workspace / "old.txt").write_text("old\n")

@@ -1,6 +1,7 @@
 """Which files the workspace has and what is in them, at one moment and at a later one: what came, went or changed.
 
-Files are those that a search looks at: ignored ones are none of them. Everything is bounded, in number, in size and in
+Files are those that a search looks at: ignored ones are none of them, but what was looked at once is looked at for as long
+as it is there, and so are the files that say what is ignored. So nothing is hidden by a rule that came later. Everything is bounded, in number, in size and in
 time, and what was not looked at is said. Contents are kept only of a small workspace, and read again only where the
 mark of a file moved. Links, folders and shut files are seen from outside alone. No names of files are judged here.
 """
@@ -376,6 +377,8 @@ class Census:
     """Which files there are, as long as no name has come or gone."""
     _left: "_Listing | None" = None
     """What of it has not been written since, where other names have come: of very many files only the rest is looked at."""
+    _counted: AbstractSet[str] = frozenset[str]()
+    """The files of the last whole look: a rule that came later does not make them ignored."""
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def keep(self) -> str:
@@ -488,7 +491,9 @@ class Census:
         end = time.monotonic() + (LOOK_SECONDS if self._notices is None else FIRST_LOOK_SECONDS)
         left = self._left if self._left is not None else _Listing(Count(at, {}), {}, None, {})
         are_caches: dict[str, bool] = {}
-        paths = (*listed.paths, *listed.odd)
+        paths = dict.fromkeys((*listed.paths, *listed.odd, *self._counted))
+        above = {path.rpartition("/")[0] for path in paths}.union(listed.folders)
+        paths |= dict.fromkeys(folder + name for folder in above for name in _IGNORE_FILES)
         is_done = True
         for number, path in enumerate(paths):
             if (status := left.count.files.get(path)) is not None:
@@ -509,6 +514,8 @@ class Census:
         watch = self._notices.watch if self._notices is not None else _not_watched
         walk = Walk(files, self.is_shut, self._is_left_out, end, watch, left.folders)
         is_done = is_done and walk.through(listed.folders, paths)
+        if is_done:
+            self._counted = files.keys()
         count = Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
         return _Listing(count, walk.folders, self.rules(), _sources(listed.folders)), not walk.has_news
 
@@ -584,7 +591,8 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
                 yield Difference(Path(path), "changed", shut.status, now)
             continue
         is_new = now.st_ctime_ns >= before.at - CLOCK_STEP or _file(now) in gone
-        yield Difference(Path(path), "created", None, now, is_sure=is_new and not ignoring)
+        is_sure = is_new and (not ignoring or path.endswith(_IGNORE_FILES))
+        yield Difference(Path(path), "created", None, now, is_sure=is_sure)
 
 
 def _holds(count: Count, path: str, now: Status) -> bool:
