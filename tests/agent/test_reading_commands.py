@@ -1,5 +1,8 @@
 """Commands that only read, in a real read-only sandbox: nothing asks, nothing shut is seen, and one that writes all the same asks."""
 
+import base64
+import subprocess
+
 import pytest
 from scripting import DONE, call, results, step
 
@@ -60,3 +63,53 @@ async def test_a_further_name_of_a_secret_file_is_hidden_like_the_first(world, b
     editor = await begin("stock", [step(look), DONE], settings(world), answers=["Reject"])
     await editor.run("Go.")
     assert "hunter2" not in results(editor)["look"][1]
+
+
+def _with_a_secret_in_its_history(workspace):
+    """A repository whose commits hold a secret file, and where git would keep its text as a loose object."""
+    (workspace / "deep").mkdir()
+    (workspace / ".env").write_text("hours=hunter2\n")
+    (workspace / "deep" / "notes.txt").write_text("one\n")
+    for command in ("init -q", "add -A -f", "-c user.name=a -c user.email=a@b.example commit -qm one"):
+        subprocess.run(["git", *command.split()], cwd=workspace, check=True)
+    named = subprocess.run(
+        ["git", "rev-parse", "HEAD:.env"], cwd=workspace, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    return f".git/objects/{named[:2]}/{named[2:]}"
+
+
+@in_both_worlds
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C deep log -p",
+        "git -C . show HEAD",
+        "git --no-pager -C deep log -p",
+        "git -C deep grep hours HEAD -- ..",
+        "find .git -type f -exec base64 {} + ; grep -ra . .",
+    ],
+)
+async def test_the_history_shows_no_secret_file_whatever_git_is_told_first(world, command, begin, workspace):
+    kept = _with_a_secret_in_its_history(workspace)
+    packed = base64.b64encode((workspace / kept).read_bytes()).decode()
+    look = call("run_command", command=command, called="look")
+    editor = await begin("stock", [step(look), DONE], settings(world))
+    await editor.run("Go.")
+    content = results(editor)["look"][1]
+    assert editor.questions == []
+    assert "hunter2" not in content
+    assert packed[:40] not in content
+    assert ".git" not in content.partition("hidden from it")[2]
+
+
+@in_both_worlds
+@pytest.mark.parametrize("before", ["", "git status; "])
+async def test_what_git_keeps_is_no_file_to_look_at(world, before, begin, workspace):
+    kept = _with_a_secret_in_its_history(workspace)
+    reads = [f"{before}base64 {kept}", f"{before}(printf x; tail -c +3 < {kept}) | zcat"]
+    reads += [f"{before}find .git -type f -exec base64 {{}} +"] if before else []
+    turns = [step(call("run_command", command=text, called=str(n))) for n, text in enumerate(reads)]
+    editor = await begin("stock", [*turns, DONE], settings(world), answers=["Reject"] * len(reads))
+    await editor.run("Go.")
+    assert len(editor.questions) == len(reads)
+    assert [status for status, _ in results(editor).values()] == ["denied"] * len(reads)

@@ -62,7 +62,7 @@ class CommandsHere(Protocol):
         ...
 
     async def confine_to_read(
-        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+        self, argv: Sequence[str], cwd: Path, *, runs_git: bool = False
     ) -> Confined | None:
         """A command in a read-only sandbox; None where there is none."""
         ...

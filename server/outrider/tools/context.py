@@ -454,14 +454,14 @@ class Commands(Protocol):
         ...
 
     async def confine(
-        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False, network: bool = False
+        self, argv: Sequence[str], cwd: Path, *, runs_git: bool = False, network: bool = False
     ) -> Confined:
         """Put a command into the sandbox, as far as that is wanted and possible, with the environment of commands.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path.
-            by_git: Whether git may show texts by it, and so must be told which files hold secrets.
+            runs_git: Whether it runs git, which then must be told which files hold secrets.
             network: Whether it gets the network, whatever the settings say.
         """
         ...
@@ -475,14 +475,14 @@ class Commands(Protocol):
         ...
 
     async def confine_to_read(
-        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+        self, argv: Sequence[str], cwd: Path, *, runs_git: bool = False
     ) -> Confined | None:
         """Put a command that is known to only read into a read-only sandbox, without the files that are shut.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path in a workspace folder.
-            by_git: See `confine`.
+            runs_git: Whether it runs git.
 
         Returns:
             How it runs; None where no sandbox here can hold it to that.

@@ -102,7 +102,7 @@ class Surroundings:
         return f"{visible(head[: 2 * LONGEST_NAME])}{shown or '; nothing is changed'}{more}"
 
     async def _status(self, cwd: Path, commands: CommandsHere) -> str | None:
-        confined = await commands.confine_to_read(_STATUS, cwd, by_git=True)
+        confined = await commands.confine_to_read(_STATUS, cwd, runs_git=True)
         if confined is None:
             return None
         confining = await confined.start()

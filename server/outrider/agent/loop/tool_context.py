@@ -79,14 +79,14 @@ class Commands:
         """Their `PATH`."""
 
     async def confine(
-        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False, network: bool = False
+        self, argv: Sequence[str], cwd: Path, *, runs_git: bool = False, network: bool = False
     ) -> Confined:
         """Put a command into the sandbox, as far as the settings want it and the system can.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path.
-            by_git: Whether git may show texts by it, and so must be told which files hold secrets.
+            runs_git: Whether it runs git, which then must be told which files hold secrets.
             network: Whether it gets the network, whatever the settings say.
         """
         wish = self._wish()
@@ -94,7 +94,7 @@ class Commands:
             wish = replace(wish, network=True)
         sight = await asyncio.to_thread(self._look) if wish.mode != "off" else None
         env, seen = self._environment(self._runtime.settings().command_environment), ()
-        if by_git:
+        if runs_git:
             env, seen = await self._without_texts(env)
         return await self._sandbox.confine(
             argv,
@@ -137,23 +137,24 @@ class Commands:
         )
 
     async def confine_to_read(
-        self, argv: Sequence[str], cwd: Path, *, by_git: bool = False
+        self, argv: Sequence[str], cwd: Path, *, runs_git: bool = False
     ) -> Confined | None:
         """Put a command that is known to only read into a read-only sandbox, without the files that are shut; None where there is none.
+
+        Where git keeps the texts of all files, only git may read.
 
         Args:
             argv: The command.
             cwd: Where it runs; a real path in a workspace folder.
-            by_git: See `confine`.
+            runs_git: Whether it runs git.
         """
         if self._wish().mode == "off":
             return None
         # What the user has commands get besides may be secret, and nobody asks about this one.
-        env, seen = self._environment(()), ()
-        if by_git:
-            env, seen = await self._without_texts(env)
+        env, seen = await self._without_texts(self._environment(()))
         # Git may not write down what it found out about the files.
-        return await self._confine_reading(argv, cwd, {**env, "GIT_OPTIONAL_LOCKS": "0"}, seen)
+        env["GIT_OPTIONAL_LOCKS"] = "0"
+        return await self._confine_reading(argv, cwd, env, seen, with_objects=runs_git)
 
     async def _confine_reading(
         self,
@@ -162,6 +163,7 @@ class Commands:
         env: Mapping[str, str],
         seen: Sequence[str],
         *,
+        with_objects: bool = True,
         of_workspace: bool = False,
     ) -> Confined | None:
         shut = await asyncio.to_thread(
@@ -175,7 +177,12 @@ class Commands:
             env=env,
             folders=self._folders,
             wish=self._wish(),
-            hidden=Hidden(shut.files, shut.folders, seen, await asyncio.to_thread(self._kept, "empty", b"")),
+            hidden=Hidden(
+                shut.files,
+                shut.folders if with_objects else (*shut.folders, *shut.objects),
+                seen,
+                await asyncio.to_thread(self._kept, "empty", b""),
+            ),
             shared=self._shared,
             of_workspace=of_workspace,
         )

@@ -56,8 +56,11 @@ class Command:
     """For each program: why a file is shut to which it comes by itself, where no sandbox hides it; None for none."""
     objects: tuple[Objects, ...] = ()
     """What git must be asked before anybody knows what it would show."""
-    shows_git_texts: bool = False
-    """Whether git may show texts of files that a repository holds."""
+
+    @property
+    def runs_git(self) -> bool:
+        """Whether one of its programs is git."""
+        return any(program.name == "git" for program in self.line.programs)
 
     @property
     def shut(self) -> str | None:

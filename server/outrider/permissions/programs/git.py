@@ -86,6 +86,10 @@ _SETTING: Final = re.compile(r"[A-Za-z][\w-]*(?:\..*)?\.[A-Za-z][A-Za-z0-9-]*", 
 _FORMAT: Final = linear("git.format", r"%G|%\(\*?(?:raw|signature)")
 """What in a format runs a program that looks at a signature, or shows an object as it is (git-log(1), git-for-each-ref(1))."""
 _OWN_OPTIONS: Final = frozenset({"--no-pager", "--no-optional-locks", "--literal-pathspecs"})
+_WITH_VALUE: Final = frozenset(
+    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"]
+)
+"""Options before the sub-command whose value may be the next word."""
 
 _TEXTS: Final = frozenset(
     [
@@ -186,10 +190,15 @@ def without_folders(program: Program) -> tuple[Program, tuple[Word, ...]]:
     """A program, and where git goes first by `-C FOLDER`, which is taken away; a folder that is not known stays."""
     if program.name != "git":
         return program, ()
-    argv, folders = list(program.argv), list[Word]()
-    while len(argv) > 2 and argv[1].text == "-C" and argv[2].text:
-        folders.append(argv[2])
-        del argv[1:3]
+    argv, folders, at = list(program.argv), list[Word](), 1
+    while len(argv) > at + 1 and (argv[at].text in _OWN_OPTIONS or argv[at].text == "-C"):
+        if argv[at].text != "-C":
+            at += 1
+        elif argv[at + 1].text:
+            folders.append(argv[at + 1])
+            del argv[at : at + 2]
+        else:
+            break
     return (program._replace(argv=tuple(argv)), tuple(folders)) if folders else (program, ())
 
 
@@ -199,8 +208,8 @@ def as_they_were(text: str) -> list[str]:
 
 
 def shows_texts(program: Program) -> bool:
-    """Whether git may show texts of the files that a repository holds."""
-    return program.name == "git" and _sub_command(program) in _TEXTS
+    """Whether git may show texts of the files that a repository holds; what it does at run time only, may too."""
+    return program.name == "git" and ((name := _sub_command(program)) is None or name in _TEXTS)
 
 
 def why_any_text(program: Program) -> str | None:
@@ -224,10 +233,10 @@ def named_objects(program: Program) -> list[str]:
     """The words of a program that may name an object that is no commit, and so the text of any file."""
     if program.name != "git" or (name := _sub_command(program)) not in _BY_ID:
         return []
-    texts = [word.text or "" for word in program.argv[1:]]
+    texts = [word.text or "" for word in program.argv[_sub_command_at(program) + 1 :]]
     texts = texts[: texts.index("--")] if "--" in texts else texts
     found = list[str]()
-    for text in texts[texts.index(name) + 1 :]:
+    for text in texts:
         for one in _BETWEEN.split(text.lstrip("^")):
             # A file of a commit by its path is not another one: its path is what counts. Compared or searched, it may be a folder.
             is_path = ":" in one and name in {"show", "cat-file"}
@@ -236,6 +245,14 @@ def named_objects(program: Program) -> list[str]:
     return found
 
 
-def _sub_command(program: Program) -> str:
-    texts = [word.text or "" for word in program.argv[1:]]
-    return next((text for text in texts if not text.startswith("-")), "")
+def _sub_command(program: Program) -> str | None:
+    """The sub-command, empty where there is none; None where it is known only at run time."""
+    at = _sub_command_at(program)
+    return program.argv[at].text if at < len(program.argv) else ""
+
+
+def _sub_command_at(program: Program) -> int:
+    at = 1
+    while at < len(program.argv) and (program.argv[at].text or "").startswith("-"):
+        at += 2 if program.argv[at].text in _WITH_VALUE else 1
+    return at

@@ -99,6 +99,7 @@ def look_at(
     closed: list[str | None] = []
     met: list[str | None] = []
     objects: list[Objects] = []
+    runs_git = any(program.name == "git" for program in line.programs)
     for number, program in enumerate(line.programs):
         called, within = without_folders(program)
         in_sandbox: list[str | None] = []
@@ -110,8 +111,10 @@ def look_at(
             inner = looks.at(place.below(within)) if within else place
             # Each of several goes on from where the one before it went.
             whys = [place.why_outside(str(place.below(within[: far + 1]))) for far in range(len(within))]
-            in_sandbox += [*whys, inner.why_more(called)]
-            outside += [*whys, inner.why_not_alone(called)]
+            stored, handed = inner.names_objects(called), inner.comes_to_objects(called, walks=runs_git)
+            # Where no git runs, the read-only sandbox hides them from all that comes to them.
+            in_sandbox += [*whys, inner.why_more(called), stored, handed if runs_git else None]
+            outside += [*whys, inner.why_not_alone(called), stored, handed]
             shuts += [inner.names_shut(called), inner.why_git_shows_any(called)]
             meets.append(inner.comes_to_shut(called))
             if words := named_objects(called):
@@ -125,9 +128,7 @@ def look_at(
         alone.append(closed[-1] or met[-1] or next(filter(None, outside), None))
         ran.append(_together(list(found.values())) if found else None)
         scripts |= found
-    return Command(
-        line, alone, scripts, ran, closed, confined, met, tuple(objects), any(map(shows_texts, line.programs))
-    )
+    return Command(line, alone, scripts, ran, closed, confined, met, tuple(objects))
 
 
 async def with_objects(
@@ -375,6 +376,55 @@ class _Place:
             if (path := self._looks.shut.below(folder)) is not None:
                 return self._told_shut(path)
         return None
+
+    def names_objects(self, program: Program) -> str | None:
+        """Why a program other than git names what git keeps the texts of all files in, packed; None if it does not."""
+        if program.name == "git":
+            return None
+        words = (*naming(program), *program.reads)
+        named = [path for word in words if word.handed is None for path in self._texts(word)]
+        places = [self._resolved(path) for text in named for path in (text, *_paths_in(text))]
+        for folder in self._looks.shut.objects:
+            if any(path == folder or path.startswith(f"{folder}/") for path in places):
+                return self._told_objects(folder)
+        return None
+
+    def comes_to_objects(self, program: Program, *, walks: bool) -> str | None:
+        """Why a program other than git may be handed what git keeps the texts of all files in; None if it may not.
+
+        Args:
+            program: The program.
+            walks: Whether one counts, too, that goes through folders by itself, and takes for no text what is packed.
+        """
+        if program.name == "git":
+            return None
+        handed = [word.handed for word in program.argv[1:] if word.handed is not None]
+        gone_through: list[str] = []
+        if walks and goes_below(program):
+            named = [path for word in program.argv[1:] for path in self._texts(word)]
+            folders = [path for path in map(self._resolved, named) if os.path.isdir(path)]  # noqa: PTH112
+            gone_through = folders or [self.path]
+        for folder in self._looks.shut.objects:
+            if any(folder.startswith(f"{path}/") for path in gone_through) or any(
+                self._may_hand_over(one, folder) for one in handed
+            ):
+                return self._told_objects(folder)
+        return None
+
+    def _told_objects(self, folder: str) -> str:
+        return f"{os.path.relpath(folder, self.path)} holds the texts of all files, secret ones too"
+
+    def _may_hand_over(self, handed: Handed, folder: str) -> bool:
+        """Whether files below a folder may be among those that are handed over; a list of git has none of its own."""
+        roots = [self._resolved(root) for root in handed.roots]
+        if handed.is_bare or not any(f"{folder}/".startswith(f"{root}/") for root in roots):
+            return False
+        try:
+            wanted = name_glob(handed.name or "*")
+        except PatternError:
+            return True
+        names = list(islice((name for _, _, files in os.walk(folder) for name in files), MOST_MATCHES + 1))
+        return len(names) > MOST_MATCHES or any(map(wanted.fullmatch, names))
 
     def _handed_shut(self, handed: Handed) -> str | None:
         roots = [self._resolved(root) for root in handed.roots]

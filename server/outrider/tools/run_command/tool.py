@@ -184,7 +184,7 @@ async def _as_asked(
         return confined, ""
     argv = await asyncio.to_thread(_argv, params.command)
     if held.is_reading:
-        confined = await context.commands.confine(argv, cwd, by_git=command.shows_git_texts)
+        confined = await context.commands.confine(argv, cwd, runs_git=command.runs_git)
         held = confined.confinement
     if held is None or confined.refused:
         return error(confined.told) if confined.refused else (confined, "")
@@ -194,7 +194,7 @@ async def _as_asked(
         return confined.outside(), "the model asks to run it without the sandbox"
     if held.network == "open":
         return confined, ""
-    with_network = await context.commands.confine(argv, cwd, by_git=command.shows_git_texts, network=True)
+    with_network = await context.commands.confine(argv, cwd, runs_git=command.runs_git, network=True)
     if with_network.confinement is None:
         return error(f"No sandbox here can leave the network open: {with_network.told}")
     return with_network, "the model asks to run it with the network"
@@ -354,7 +354,9 @@ class _Run:
         names = [
             os.path.relpath(place.path, root)
             for place in held.places
-            if place.kind in {"masked", "sealed"} and not place.path.endswith(f"/{OWN_FOLDER}")
+            if place.kind in {"masked", "sealed"}
+            and not place.path.endswith(f"/{OWN_FOLDER}")
+            and "/.git/" not in place.path  # nobody looks for a text there
             for root in roots
             if place.path.startswith(f"{root}/")
         ]
@@ -454,7 +456,7 @@ class _Run:
             self._command, reads=[f"{why} in a read-only sandbox"] * len(self._command.reads)
         )
         argv = await asyncio.to_thread(_argv, self._params.command)
-        self._confined = await context.commands.confine(argv, self.cwd, by_git=self._command.shows_git_texts)
+        self._confined = await context.commands.confine(argv, self.cwd, runs_git=self._command.runs_git)
         if self._confined.refused:
             return False
         none = None if self._confined.confinement else _none(self._confined)
@@ -576,12 +578,12 @@ async def _confined(
     text: str, command: Command, cwd: Path, context: ToolContext, inside: bool
 ) -> tuple[Command, Confined]:
     """How a command runs: in a read-only sandbox where it is known to only read, else as all others; and what it reads so."""
-    argv, by_git = await asyncio.to_thread(_argv, text), command.shows_git_texts
+    argv = await asyncio.to_thread(_argv, text)
     if inside and command.reads_in_sandbox and not any(command.closed):
-        reading = await context.commands.confine_to_read(argv, cwd, by_git=by_git)
+        reading = await context.commands.confine_to_read(argv, cwd, runs_git=command.runs_git)
         if reading is not None:
             return command.in_sandbox(), reading
-    return command, await context.commands.confine(argv, cwd, by_git=by_git)
+    return command, await context.commands.confine(argv, cwd, runs_git=command.runs_git)
 
 
 async def _why_not_undone(

@@ -6,7 +6,7 @@ look at thousands of files that did not change costs one call of the system for 
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,8 @@ MOST_FOLDERS: Final = 20_000
 LOOK_SECONDS: Final = 2.0
 _GIT: Final = ".git"
 _ATTRIBUTES: Final = ".gitattributes"
+_OBJECTS: Final = ("objects", "lfs", "modules")
+"""What of a `.git` holds texts of files (gitrepository-layout(5)); the repositories of submodules lie below the last."""
 _ANY_NAME: Final = "\ufffe"
 """A name that no rule is about, unless it is about all names of a folder."""
 MOST_ATTRIBUTES: Final = 200_000
@@ -36,6 +38,8 @@ class HiddenPlaces:
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     """Those of which every file is shut, and Outrider's own."""
+    objects: tuple[str, ...] = ()
+    """Where git keeps the texts of all files, packed: folders in which only git may read."""
     attributes: tuple[str, ...] = ()
     """Files that may have git show a file as a text that is to be none (gitattributes(5))."""
     is_whole: bool = True
@@ -102,6 +106,7 @@ class HiddenFiles:
         return HiddenPlaces(
             tuple(files) if others is None else (*files, *others),
             tuple(path for read in found.values() for path in read.hidden_folders),
+            tuple(path for read in found.values() for path in _objects_of(read)),
             tuple(texts),
             is_whole=not waiting and others is not None,
         )
@@ -150,6 +155,20 @@ class HiddenFiles:
         if kept is None or kept[0] != numbers:
             kept = self._attributes[path] = (numbers, _says_diff(path, status.st_size))
         return kept[1]
+
+
+def _objects_of(read: _Folder) -> Iterator[str]:
+    """What of the repository of a folder, or that a folder is, holds the texts of files."""
+    if read.has_git:
+        folder = f"{read.path}/{_GIT}"
+    elif {f"{read.path}/{name}" for name in ("objects", "refs")} <= {*read.folders}:
+        folder = read.path
+    else:
+        return
+    for name in _OBJECTS:
+        path = f"{folder}/{name}"
+        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114 - at each command
+            yield path
 
 
 def _other_names(files: Sequence[str], folders: Iterable[str], end: float) -> list[str] | None:
