@@ -77,6 +77,38 @@ async def test_a_rule_that_a_command_writes_hides_nothing_that_comes_after(begin
     assert not (workspace / name).exists()
 
 
+@pytest.mark.parametrize("answer", ["Put back", "Keep"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -r deep; ln -s /usr/share deep",
+        "mv deep other; ln -s other deep",
+        "rm -r deep; mkfifo deep",
+        "rm -r deep; echo > deep",
+    ],
+)
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_what_lay_in_a_folder_whose_place_is_taken_is_offered(
+    begin, workspace, command, answer, is_known
+):
+    (workspace / "deep").mkdir()
+    (workspace / "deep" / "kept.txt").write_text("kept\n")
+    (workspace / "deep" / "kept.bin").write_bytes(b"\0\1")
+    reads = [step(call("read_file", path="deep/kept.txt", called="read"))] if is_known else []
+    editor = await begin("stock", [*reads, step(run(command)), DONE], AUTO, answers=[answer])
+    await editor.run("Go.")
+    (question,) = editor.questions
+    assert "deep/kept.bin" in question.message
+    assert "deep/kept.txt" in question.message
+    await editor.command("outrider.undo", {"scope": "turn"})
+    texts = [path.read_bytes() for path in workspace.rglob("kept.*") if path.is_file()]
+    if answer == "Put back" or command.startswith("mv"):
+        assert sorted(set(texts)) == [b"\0\1", b"kept\n"]
+    if answer == "Put back":
+        assert (workspace / "deep" / "kept.txt").read_text() == "kept\n"
+        assert not (workspace / "deep").is_symlink()
+
+
 @pytest.mark.usefixtures("_nothing_in_memory")
 async def test_mode_ask_copies_nothing_and_says_what_undo_cannot_restore(begin, workspace):
     (workspace / "old.txt").write_text("old\n")

@@ -103,9 +103,10 @@ async def test_whatever_happens_the_count_is_that_of_a_full_look(
     for _ in range(25):
         wanted = WHAT if most else WHAT[:-1]
         done += [happens(desk.root, chance, wanted) for _ in range(chance.choice([1, 1, 3]))]
+        counted = told._counted
         now = looked_at(await told.take(contents=False), each=most > 0)
         whole = census(search)
-        whole._notices = None
+        whole._notices, whole._counted = None, counted
         monkeypatch.setattr(snapshot, "MOST_FILES", 20_000)
         then = looked_at(await whole.take(contents=False), each=most > 0)
         apart = [

@@ -22,7 +22,7 @@ from outrider.ports.model import ToolCall, content_hash
 from outrider.ports.text import bytes_spelled_out, is_utf_8
 from outrider.tools.context import ToolContext
 from outrider.tools.edit.changes import MOST_COMPARED, encode, telling, wire_hunks
-from outrider.tools.run_command.put_back import Copied
+from outrider.tools.run_command.put_back import Copied, in_place_of_folder
 from outrider.workspace.disk.disk import mode_of
 from outrider.workspace.disk.file_stat import Mark, Status, is_being_written, mark_of
 from outrider.workspace.documents.documents import Document, uri_key
@@ -289,9 +289,10 @@ async def record(context: ToolContext, call: ToolCall, command: str, before: Bef
     finally:
         before.meanwhile.stop()
     notes = _Notes()
+    roots = [folder.path for folder in context.workspace.folders.folders]
     for one in [_with_folders(one, before.count, after) for one in (*changed, *others)]:
         await _record(context, call, _shown(command), one, before.meanwhile, notes)
-        lost += await asyncio.to_thread(_displaced, one)
+        lost += await asyncio.to_thread(_displaced, one, roots)
     touched = [one for one in touched if one.how != "mode" or one.path not in notes.modes]
     unseen = before.count.unseen or after.unseen
     if touched or unseen:
@@ -428,15 +429,16 @@ def _others(
     lost: list[Copied] = []
     roots = [(folder.path, Path(os.path.realpath(folder.path))) for folder in folders.folders]
     left = MOST_CHARACTERS
+    real_roots = [real for _, real in roots]
+    shut_off: set[tuple[int, int]] = set()
     # A search lists files in no order.
     found = sorted(differences(before.count, after), key=lambda one: (one.kind == "created", one.path))
     for one in found:
-        located = folders.locate_now(bytes_spelled_out(str(one.path)))
-        if not isinstance(located, Located) or located.own:
+        located = _as_counted(one, folders, roots)
+        if located is None:
             continue
-        is_link = one.after is not None and stat.S_ISLNK(one.after.st_mode)
-        if not located.inside and not is_link:
-            continue
+        if one.before is not None and in_place_of_folder(located.resolved, real_roots) is not None:
+            shut_off.add((one.before.st_dev, one.before.st_ino))
         if one.kind == "mode":
             modes = [f"{_mode(side):03o}" for side in (one.before, one.after) if side is not None]
             touched.append(TouchedFile(path=located.display, how="mode", mode=modes[0], mode_after=modes[1]))
@@ -457,6 +459,12 @@ def _others(
             touched.append(TouchedFile(path=located.display, how=one.kind))
             continue
         was, wrote = _was(located, one), before.meanwhile.wrote(one.path)
+        if (
+            one.kind == "created"
+            and one.after is not None
+            and (one.after.st_dev, one.after.st_ino) in shut_off
+        ):
+            was = None  # it was moved, and does not go where it came from by an undo: so it stays
         now = read_text(located) if was is not None or wrote else ReadProblem("unreadable", "")
         if wrote and before.meanwhile.is_theirs(one.path, _text(now)):
             continue
@@ -472,37 +480,34 @@ def _others(
             continue
         left -= size
         bits = None if one.after is None else _mode(one.after)
-        # Its place is where it was when it was counted, whatever a link in its place leads to now.
-        real = next(
-            (real / one.path.relative_to(root) for root, real in roots if one.path.is_relative_to(root)), None
-        )
-        was = replace(was, located=replace(located, resolved=real))
         changed.append(_Changed(was, now, bits, is_known=False))
     return changed, touched, lost
 
 
-def _displaced(one: _Changed) -> list[Copied]:
-    """The file, where its text was known and a link, a pipe or a folder has its place now. Blocks."""
+def _as_counted(one: Difference, folders: Folders, roots: Sequence[tuple[Path, Path]]) -> Located | None:
+    """Where a file was when it was counted, whatever a link in its place, or above it, leads to now. Blocks."""
+    located = folders.locate_now(bytes_spelled_out(str(one.path)))
+    if not isinstance(located, Located) or located.own:
+        return None
+    for root, real in roots:
+        if one.path.is_relative_to(root):
+            return replace(located, resolved=real / one.path.relative_to(root), inside=True)
+    return located if located.inside else None
+
+
+def _displaced(one: _Changed, roots: Sequence[Path]) -> list[Copied]:
+    """The file, where its text was known and something else has its place now, or that of a folder above it. Blocks."""
     was, path = one.was, one.was.located.path
     if not isinstance(was.content, Decoded) or path is None or not isinstance(one.now, ReadProblem):
         return []
+    is_gone = in_place_of_folder(path, roots) is not None
     try:
-        is_file = stat.S_ISREG(os.lstat(path).st_mode)
+        if not is_gone and stat.S_ISREG(os.lstat(path).st_mode):
+            return []
     except OSError:
         return []
-    return (
-        []
-        if is_file
-        else [
-            Copied(
-                was.located,
-                path,
-                as_on_disk(was.content.text, was.content.encoding),
-                was.bits or 0o644,
-                is_gone=False,
-            )
-        ]
-    )
+    content = as_on_disk(was.content.text, was.content.encoding)
+    return [Copied(was.located, path, content, was.bits or 0o644, is_gone)]
 
 
 def _entries(folders: Folders, before: Before, after: Count) -> list[TouchedFile]:

@@ -65,9 +65,10 @@ async def offer(context: ToolContext, call: ToolCall, command: str, found: Seque
     action = _question(found, now)
     if (await context.user.approve(call, action, ())).decision != "put_back":
         return ["the user kept them as they are now"]
+    roots = [folder.path for folder in context.workspace.folders.folders]
     problems: list[str] = []
     for one, was in zip(found, now, strict=True):
-        problem = await asyncio.to_thread(_restore, one, was)
+        problem = await asyncio.to_thread(_restore, one, was, roots)
         if problem is not None:
             problems.append(f"{one.located.shown}, which {problem.message}")
         else:
@@ -80,15 +81,36 @@ async def offer(context: ToolContext, call: ToolCall, command: str, found: Seque
     return [f"{done}, but for {'; '.join(problems)}" if problems else done]
 
 
-def _restore(one: Copied, now: bytes | DiskProblem) -> DiskProblem | None:
+def _restore(one: Copied, now: bytes | DiskProblem, roots: Sequence[Path]) -> DiskProblem | None:
     """Put a file back, if it still is what the question was about. Blocks."""
-    if not one.is_gone and _is_no_file(one.path):
+    taken = in_place_of_folder(one.path, roots) if one.is_gone else one.path
+    if taken is not None and (one.is_gone or _is_no_file(taken)):
         # What a folder holds, or a link leads to, is not looked at: it goes where it can be found.
-        problem = disk.move_aside(one.path, disk.beside(one.path))
-        return problem or disk.create(one.path, one.content, parents=True, mode=one.mode)
+        if problem := disk.move_aside(taken, disk.beside(taken)):
+            return problem
+        return disk.create(one.path, one.content, parents=True, mode=one.mode)
     if one.is_gone:
         return disk.create(one.path, one.content, parents=True, mode=one.mode)
     return now if isinstance(now, DiskProblem) else disk.replace(one.path, now, one.content)
+
+
+def in_place_of_folder(path: Path | None, roots: Sequence[Path]) -> Path | None:
+    """What is where a folder above a file was, a link or a file, the topmost; None where all are folders, or missing. Blocks.
+
+    Args:
+        path: The file.
+        roots: The workspace folders.
+    """
+    root = next((root for root in roots if path is not None and path.is_relative_to(root)), None)
+    if path is None or root is None:
+        return None
+    for folder in reversed(path.relative_to(root).parents[:-1]):
+        try:
+            if not stat.S_ISDIR(os.lstat(root / folder).st_mode):
+                return root / folder
+        except OSError:
+            return None
+    return None
 
 
 def _is_no_file(path: Path) -> bool:

@@ -348,11 +348,8 @@ def _not_watched(_: str) -> bool:
 
 def _status(path: str) -> Status | None:
     """What the system says of a regular file; None where there is none."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return status_of(found) if stat.S_ISREG(found.st_mode) else None
+    found = _status_of_any(path)
+    return found if found is not None and stat.S_ISREG(found.st_mode) else None
 
 
 @dataclass(slots=True)
@@ -514,6 +511,10 @@ class Census:
         watch = self._notices.watch if self._notices is not None else _not_watched
         walk = Walk(files, self.is_shut, self._is_left_out, end, watch, left.folders)
         is_done = is_done and walk.through(listed.folders, paths)
+        links = {path for path, entry in walk.entries.items() if entry.kind == "link"}
+        for path in self._counted & files.keys() if links else ():
+            if _is_behind(path, links):
+                del files[path]
         if is_done:
             self._counted = files.keys()
         count = Count(at, files, unseen="" if is_done else _TOO_SLOW, entries=walk.entries)
@@ -565,15 +566,16 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
         after: The later one.
     """
     gone = {_file(status) for path, status in before.files.items() if path not in after.files}
+    links = {path for path, entry in after.entries.items() if entry.kind == "link"}
     for path, was in before.files.items():
         now = after.files.get(path)
         if now is was or (now is not None and _holds(before, path, now)):
             continue
         content = before.contents.get(path)
         if now is None:
-            try:
-                now = status_of(os.lstat(path))  # it is ignored now, or was not looked at
-            except OSError:
+            # It is ignored now, or was not looked at.
+            now = None if _is_behind(path, links) else _status_of_any(path)
+            if now is None:
                 yield Difference(Path(path), "deleted", was, None, content)
                 continue
         if _is_written(path, was, now, content):
@@ -593,6 +595,18 @@ def differences(before: Count, after: Count) -> Iterator[Difference]:
         is_new = now.st_ctime_ns >= before.at - CLOCK_STEP or _file(now) in gone
         is_sure = is_new and (not ignoring or path.endswith(_IGNORE_FILES))
         yield Difference(Path(path), "created", None, now, is_sure=is_sure)
+
+
+def _status_of_any(path: str) -> Status | None:
+    try:
+        return status_of(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _is_behind(path: str, links: AbstractSet[str]) -> bool:
+    """Whether one of some links is in the place of a folder above a path."""
+    return bool(links) and any(str(folder) in links for folder in Path(path).parents)
 
 
 def _holds(count: Count, path: str, now: Status) -> bool:
