@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 from scripting import DONE, call, results, step
 
 from outrider.cli.main import main
+from outrider.testing import call as scenario_call
+from outrider.testing import run_scenario, say
 from outrider.testing.editor.wire_client import RpcError
 from outrider.workspace.watch import copies, snapshot
 from sandboxes import needs_bubblewrap
@@ -349,3 +352,23 @@ async def test_a_file_whose_place_something_else_took_is_put_back(begin, workspa
     assert "they were restored, as the user chose" in results(editor)["run"][1]
     assert (workspace / "old.txt").read_bytes() == "ol\u00e9\r\n".encode("utf-16")
     assert not (workspace / "old.txt").is_symlink()
+
+
+async def test_the_undo_of_many_files_takes_as_much_longer_as_there_are_more():
+    async def took(count: int) -> float:
+        files = {f"deep/{number}.txt": f"text {number}\n" for number in range(count)}
+        async with run_scenario(
+            "Go.",
+            [scenario_call("run_command", command="rm -r deep"), say("Done.")],
+            workspace=files,
+            settings=AUTO,
+            seconds=50,
+        ) as ran:
+            began = time.process_time()
+            undone = await ran.undo("session")
+            seconds = time.process_time() - began
+            assert len(undone["undone"]) == count
+            return seconds
+
+    few, many = await took(60), await took(240)
+    assert many < 8 * few

@@ -40,25 +40,46 @@ def brought_back(record: ChangeRecord, made: Change) -> Mapping[str, int]:
     return _at(record, record, made.to.display if made.to else made.located.display)
 
 
-def modes_around(journal: Journal, record: ChangeRecord, made: Change) -> Mapping[str, int]:
-    """The permission bits of the folders that a file came back to, though they went with another file of its call."""
-    if made.operation not in {"create", "rename"} or record.call_id is None:
-        return {}
-    path = made.to.display if made.to else made.located.display
-    modes: dict[str, int] = {}
-    for one in journal.changes(record.turn_id):
-        if one.call_id == record.call_id and one.operation == record.operation:
-            modes |= _at(record, one, path)
-    return modes
-
-
 def _at(record: ChangeRecord, last: ChangeRecord, path: str) -> Mapping[str, int]:
     """The folders that went with the last file in them, as they are when another one of them is at `path`."""
     if last.folder is None or not PurePath(record.path).is_relative_to(last.folder):
         return {}
-    below = PurePath(record.path).relative_to(last.folder)
+    return _moved(last.folders, PurePath(record.path).relative_to(last.folder), path)
+
+
+def _moved(folders: Mapping[str, int], below: PurePath, path: str) -> Mapping[str, int]:
+    """Folders that are written from one above a file on, as they are when the file is at `path`, so far below that one."""
     folder = PurePath(*PurePath(path).parts[: -len(below.parts)])
-    return {str(folder / one): mode for one, mode in last.folders.items()}
+    return {str(folder / one): mode for one, mode in folders.items()}
+
+
+class FoldersOfCalls:
+    """The permission bits of the folders that went with any file of a call; looked up once for each call, of which files may be many."""
+
+    def __init__(self, journal: Journal) -> None:
+        """Look nothing up yet."""
+        self._journal = journal
+        self._known: dict[tuple[str | None, str], dict[str, dict[str, int]]] = {}
+
+    def around(self, record: ChangeRecord, made: Change) -> Mapping[str, int]:
+        """Those of the folders that a file came back to, though they went with another file of its call."""
+        if made.operation not in {"create", "rename"} or record.call_id is None:
+            return {}
+        path, there = (made.to.display if made.to else made.located.display), PurePath(record.path)
+        modes: dict[str, int] = {}
+        for folder in there.parents:
+            if folders := self._of_call(record).get(str(folder)):
+                modes |= _moved(folders, there.relative_to(folder), path)
+        return modes
+
+    def _of_call(self, record: ChangeRecord) -> Mapping[str, Mapping[str, int]]:
+        key = record.call_id, record.operation
+        if key not in self._known:
+            went = self._known[key] = {}
+            for one in self._journal.changes(record.turn_id):
+                if (one.call_id, one.operation) == key and one.folder is not None:
+                    went.setdefault(str(PurePath(one.folder)), {}).update(one.folders)
+        return self._known[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +117,7 @@ class Writing:
         self.not_undoable: list[NotUndoable] = []
         self._emptied: set[str] = set()
         """Folders that go with what was in them."""
+        self._folders_of_calls = FoldersOfCalls(journal)
         self._modes: dict[str, int] = {}
         """Permission bits of folders that came back."""
         self._made: set[str] = set()
@@ -178,7 +200,7 @@ class Writing:
         self._name_what_is_gone(record, change)
         self._emptied |= set(emptied(record, change))
         self._made |= {written.made_folder} if written.made_folder is not None else set()
-        self._modes |= modes_around(self._journal, record, change)
+        self._modes |= self._folders_of_calls.around(record, change)
         await self._bring_back(brought_back(record, change))
 
     def _name_what_is_gone(self, record: ChangeRecord, change: Change) -> None:

@@ -51,6 +51,8 @@ class FileHistory:
     weave: Weave
     real: str | None = None
     """Its real path; None where the log does not tell."""
+    number: int = 0
+    """How many files of the session were known before it."""
     strands: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     """The strand of each hunk, by change and number."""
     whole: dict[int, bool] = field(default_factory=dict[int, bool])
@@ -382,8 +384,9 @@ class Histories:
         """Begin with none."""
         self._at: dict[str, FileHistory] = {}
         self._of: dict[str, FileHistory] = {}
-        self._all: list[FileHistory] = []
-        """Those that are about no change of the session, too."""
+        self._all: dict[str, dict[int, FileHistory]] = {}
+        """By key and number, those too that are about no change of the session."""
+        self._begun = 0
         self._named: dict[str, str] = {}
         """Of changes the path of their file since it was renamed in the editor."""
         self.lost: set[str] = set()
@@ -425,7 +428,7 @@ class Histories:
         """Take in what is at the path of a file now: it is that file, or another one."""
         there = self.there(file)
         if text is not None and not is_alike(text, there.text):
-            others = [one for one in reversed(self._all) if one.key == file.key and one is not there]
+            others = [one for _, one in sorted(self._all[file.key].items(), reverse=True) if one is not there]
             # Nobody writes the whole text of a deleted file by chance: somebody took the deletion back.
             if there.exists and (not text or there.had(text)):
                 others = []
@@ -433,14 +436,15 @@ class Histories:
             if not there.exists:
                 there = self._begin(file.path, file.real, text)
         there.look(text)
-        for one in self._all:
-            if one.key == file.key and one is not there:
+        for one in self._all[file.key].values():
+            if one is not there:
                 one.look(None)
         self._at[file.key] = there
 
     def _begin(self, path: str, real: str | None, text: str | None) -> FileHistory:
-        file = FileHistory(path, text is not None, Weave(text or ""), real)
-        self._all.append(file)
+        file = FileHistory(path, text is not None, Weave(text or ""), real, self._begun)
+        self._begun += 1
+        self._all.setdefault(file.key, {})[file.number] = file
         self._at[file.key] = file
         return file
 
@@ -469,21 +473,29 @@ class Histories:
 
     def in_order(self, parts: Sequence[Part]) -> list[Part]:
         """Hunks that are to be switched: what brings a file that is gone back is before all else that is about it."""
-        ordered = list(parts)
-        for part in parts:
-            file = self._of.get(part.record.change_id)
-            if file is not None and file.comes_back(part.record.change_id, part.hunks):
-                first = next(one for one in ordered if self._of.get(one.record.change_id) is file)
-                at = ordered.index(first)
-                ordered.remove(part)
-                ordered.insert(at, part)
+        back: dict[int, list[Part]] = {}
+        files = [self._of.get(part.record.change_id) for part in parts]
+        comes = [
+            file is not None and file.comes_back(part.record.change_id, part.hunks)
+            for file, part in zip(files, parts, strict=True)
+        ]
+        for file, part, is_first in zip(files, parts, comes, strict=True):
+            if is_first:
+                back.setdefault(id(file), []).insert(0, part)
+        ordered: list[Part] = []
+        for file, part, is_first in zip(files, parts, comes, strict=True):
+            ordered += back.pop(id(file), [])
+            if not is_first:
+                ordered.append(part)
         return ordered
 
     def moved(self, file: FileHistory, to: str, place: str | None) -> None:
         """Take note that a file has another path, and another real one."""
         if self._at.get(file.key) is file:
             del self._at[file.key]
+        del self._all[file.key][file.number]
         file.path, file.real = to, place
+        self._all.setdefault(file.key, {})[file.number] = file
         self._at[file.key] = file
 
     def claim(self, file: FileHistory) -> None:
