@@ -609,6 +609,9 @@ class WorkspaceTouched(EventData):
     more: NotRequired[int]
     unseen: NotRequired[str]
 
+class WorkspaceIgnored(EventData):
+    paths: list[str]
+
 class RenamedFile(TypedDict):
     path: str
     to: str
@@ -788,6 +791,7 @@ LoggedEvent: TypeAlias = (
     | _Event[UndoFinished, Literal["undo.finished"]]
     | _Event[WorkspaceChanged, Literal["workspace.changed"]]
     | _Event[WorkspaceTouched, Literal["workspace.touched"]]
+    | _Event[WorkspaceIgnored, Literal["workspace.ignored"]]
     | _Event[WorkspaceRenamed, Literal["workspace.renamed"]]
     | _Event[WorkspaceSaved, Literal["workspace.saved"]]
     | _Event[SandboxAbsent, Literal["sandbox.absent"]]
@@ -857,6 +861,7 @@ WireEvent: TypeAlias = (
     | _Wire[UndoFinished, Literal["undo.finished"]]
     | _Wire[WorkspaceChanged, Literal["workspace.changed"]]
     | _Wire[WorkspaceTouched, Literal["workspace.touched"]]
+    | _Wire[WorkspaceIgnored, Literal["workspace.ignored"]]
     | _Wire[WorkspaceRenamed, Literal["workspace.renamed"]]
     | _Wire[WorkspaceSaved, Literal["workspace.saved"]]
     | _Wire[SandboxAbsent, Literal["sandbox.absent"]]

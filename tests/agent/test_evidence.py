@@ -66,6 +66,40 @@ async def test_the_reason_says_what_was_checked(case, begin):
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("completed", reason)
 
 
+READ_OUT = step(call("read_file", path="out/a.txt"))
+IGNORED = {
+    "an edit": [step(call("edit_file", path="out/a.txt", old="old", new="new"))],
+    "a command": [READ_OUT, step(run("echo new > out/a.txt", "b"))],
+    "a check of itself": [READ_OUT, step(run(f"{GOOD} && date > out/a.txt", "a"))],
+    "somebody else": [
+        READ_OUT, step(call("ask_user", question="Is it right?", options=["Yes", "No"])),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_ignored", [True, False])
+@pytest.mark.parametrize("case", IGNORED)
+async def test_a_change_of_an_ignored_file_makes_no_check_stale(case, is_ignored, begin, workspace):
+    (workspace / "out").mkdir()
+    (workspace / "out" / "a.txt").write_text("old\n")
+    if is_ignored:
+        (workspace / ".gitignore").write_text("out/\n")
+    editor = await begin("stock", [step(FIX), step(run(GOOD, "a")), *IGNORED[case], DONE], FULL)
+
+    def change(_):
+        (workspace / "out" / "a.txt").write_text("theirs\n")
+        return "Yes"
+
+    editor.answers = change
+    await editor.run("Go.")
+    (finished,) = editor.events_of("turn.finished")
+    assert finished["data"]["reason"] == ("checked" if is_ignored else "unverified")
+    assert [one["stale"] for one in finished["data"]["done"]["checks"]][-1] == (not is_ignored)
+    assert [one["data"]["paths"] for one in editor.events_of("workspace.ignored")] == [
+        ["out/a.txt"]
+    ] * is_ignored
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [

@@ -43,6 +43,7 @@ from outrider_protocol.events.edits import (
     UndoRequested,
     WireHunk,
     WorkspaceChanged,
+    WorkspaceIgnored,
     WorkspaceRenamed,
     WorkspaceSaved,
     WorkspaceTouched,
@@ -259,6 +260,7 @@ __all__ = [
     "WireProviderData",
     "WireToolCall",
     "WorkspaceChanged",
+    "WorkspaceIgnored",
     "WorkspaceRenamed",
     "WorkspaceSaved",
     "WorkspaceTouched",
@@ -272,7 +274,7 @@ EVENTS: tuple[type[EventData], ...] = (
     ToolRequested, ToolStarted, ToolFinished,
     ApprovalRequested, ApprovalResolved, QuestionAsked, QuestionAnswered, InputWanted, ToolAsked, ToolAnswered,
     EditProposed, EditApplying, EditApplied, EditRejected, EditMerged, UndoRequested, UndoAsked,
-    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceRenamed, WorkspaceSaved, SandboxAbsent, AutoLimited, JobStarted, JobFinished,
+    UndoFinished, WorkspaceChanged, WorkspaceTouched, WorkspaceIgnored, WorkspaceRenamed, WorkspaceSaved, SandboxAbsent, AutoLimited, JobStarted, JobFinished,
     PlanUpdated, PlanWritten, InstructionsFound, MapDrawn, VerdictFound, ContextCompacted, ContextPruned, ContextTrimmed, ConversationRestored, BudgetExhausted, SteeringReceived, ErrorRaised,
 )  # fmt: skip
 

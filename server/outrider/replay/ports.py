@@ -312,6 +312,16 @@ class RecordedFiles(Recorded):
         )
         return []
 
+    async def changed_after(self, seconds: float, now: Count) -> Sequence[str]:
+        """The same."""
+        return await self.changed_since(now)
+
+    async def ignored(self, paths: Sequence[str]) -> Sequence[str]:
+        """Those that the next event names."""
+        await self._tape.reached(self._tape.next)
+        coming = self._tape.next
+        return coming.data["paths"] if coming is not None and coming.type == "workspace.ignored" else []
+
     def note(self, path: str, located: Located, text: str, digest: str) -> None:
         """Nothing is watched."""
 

@@ -1848,6 +1848,11 @@
 ---@field unsure? boolean
 ---@field whole? boolean
 
+--- Files that changed after a check are ignored (by `.gitignore` and the like), so the check still stands.
+---@class outrider.WorkspaceIgnored
+---@field paths string[]
+---@field secrets? outrider.Secret[]
+
 --- A file or folder was renamed in the editor.
 ---
 --- For a session at rest it is in the log alone, even after `session.closed`.
@@ -1943,6 +1948,7 @@
 ---| 'verify.finished' # VerifyFinished
 ---| 'verify.started' # VerifyStarted
 ---| 'workspace.changed' # WorkspaceChanged
+---| 'workspace.ignored' # WorkspaceIgnored
 ---| 'workspace.renamed' # WorkspaceRenamed
 ---| 'workspace.saved' # WorkspaceSaved
 ---| 'workspace.touched' # WorkspaceTouched

@@ -2003,6 +2003,12 @@ export interface WorkspaceChanged {
   whole?: boolean;
 }
 
+/** Files that changed after a check are ignored (by `.gitignore` and the like), so the check still stands. */
+export interface WorkspaceIgnored {
+  paths: string[];
+  secrets?: Secret[];
+}
+
 /** A file or folder was renamed in the editor.  For a session at rest it is in the log alone, even after `session.closed`. */
 export interface WorkspaceRenamed {
   files: RenamedFile[];
@@ -2145,6 +2151,7 @@ export interface EventData {
   "verify.finished": VerifyFinished;
   "verify.started": VerifyStarted;
   "workspace.changed": WorkspaceChanged;
+  "workspace.ignored": WorkspaceIgnored;
   "workspace.renamed": WorkspaceRenamed;
   "workspace.saved": WorkspaceSaved;
   "workspace.touched": WorkspaceTouched;

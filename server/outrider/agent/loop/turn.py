@@ -271,6 +271,7 @@ class Turn:
             if self._cancel_reason is not None:
                 raise asyncio.CancelledError
             finish = await self._loop()
+            await self._since_checks.settle()
         except asyncio.CancelledError:
             if self.suspended:
                 return
@@ -586,7 +587,7 @@ class Turn:
     async def _goes_back(self) -> str:
         """Why the model is asked once more that would end the turn: a check of the task failed, or it is told what it left undone."""
         await self._context.verdicts.settle()
-        await self._since_checks.look()
+        await self._since_checks.settle()
         if await self._checks_fail():
             return "check_failed"
         wanted = self._services.runtime.settings().reminders and self._asker.takes_reminders

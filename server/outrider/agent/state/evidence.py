@@ -29,7 +29,8 @@ _MOST_NAMED: Final = 2
 
 
 Texts = tuple[int, frozenset[tuple[str, str | None]]]
-"""What a turn changed: how many changes left nobody knows what, and the files that differ from before it, with the hashes of their texts."""
+"""What a turn changed: how many changes left nobody knows what, and the files that differ from before it, with the hashes of their texts.
+Whether a file is ignored, so that no check sees it, may become known later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class Evidence:
     """Whether a command was not allowed to run."""
     ran_checks: int = 0
     """How many checks have run."""
+    ran_at: str = ""
+    """When the latest came to its end, as its event says."""
     _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
     _first: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The hash of what each changed file had before, where it is known what it has now."""
@@ -83,6 +86,8 @@ class Evidence:
     """Changes that left nobody knows what."""
     _does: bool = False
     """Whether one of those was not made by others."""
+    _ignored: set[str] = field(default_factory=set[str])
+    """Those of which it is known that they are ignored."""
     left: list[logged.Problem] = field(default_factory=list["logged.Problem"])
     """The errors that its edits brought, as far as they are not known to be gone."""
     fixed: int = 0
@@ -94,7 +99,7 @@ class Evidence:
         """The same, for a turn that goes on with this one."""
         return replace(
             self, paths=set(self.paths), _went=dict(self._went), _first=dict(self._first), _now=dict(self._now),
-            _own=set(self._own), left=list(self.left),
+            _own=set(self._own), _ignored=set(self._ignored), left=list(self.left),
         )  # fmt: skip
 
     @property
@@ -117,6 +122,29 @@ class Evidence:
         """What is changed now that a check could see."""
         return self._unknown, frozenset(one for one in self._now.items() if counts(one[0]))
 
+    @property
+    def to_blame(self) -> Sequence[str]:
+        """The files for whose change alone checks do not stand any more."""
+        ran = [dict(went.saw[1]) for went in self._went.values() if went.stale]
+        now = dict(self._seen(self.texts)[1])
+        return sorted(
+            {
+                path
+                for saw in ran
+                for path in saw.keys() | now.keys()
+                if path not in self._ignored and saw.get(path, "") != now.get(path, "")
+            }
+        )
+
+    def ignore(self, paths: Sequence[str]) -> None:
+        """Take note that no check sees these files: they are ignored."""
+        self._ignored.update(paths)
+        self._outdate()
+
+    def _seen(self, texts: Texts) -> Texts:
+        """What of it a check could see, as far as is known."""
+        return texts[0], frozenset(one for one in texts[1] if one[0] not in self._ignored)
+
     def change(self, *changes: FileChange, by_others: bool = False) -> None:
         """Take note that files changed; one that is again as before the turn does not count."""
         for one in changes:
@@ -136,16 +164,19 @@ class Evidence:
         self._outdate()
 
     def _outdate(self) -> None:
-        texts = self.texts
-        self._went = {command: replace(went, stale=went.saw != texts) for command, went in self._went.items()}
+        now = self._seen(self.texts)
+        self._went = {
+            command: replace(went, stale=self._seen(went.saw) != now) for command, went in self._went.items()
+        }
 
-    def ran(self, ran: logged.Ran, seconds: float, saw: Texts, *, demanded: bool = False) -> None:
+    def ran(self, ran: logged.Ran, seconds: float, saw: Texts, at: str, *, demanded: bool = False) -> None:
         """Take note of a command that came to its end.
 
         Args:
             ran: What it was, and its exit code.
             seconds: How long it took.
             saw: What was changed when it ran.
+            at: When it came to its end.
             demanded: Whether it was demanded as a check, and so is one, whatever it is.
         """
         kind, code = ran["kind"], ran.get("exitCode")
@@ -160,7 +191,10 @@ class Evidence:
                 del self._went[one]
         self._went.pop(ran["command"], None)
         self.ran_checks += 1
-        self._went[ran["command"]] = _Went(kind, code, seconds, saw, saw != self.texts)
+        self.ran_at = at
+        self._went[ran["command"]] = _Went(
+            kind, code, seconds, saw, self._seen(saw) != self._seen(self.texts)
+        )
 
     def judge(self, verdict: logged.Verdict) -> None:
         """Take note of what an edit did to the errors that language servers find."""

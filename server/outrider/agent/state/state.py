@@ -241,6 +241,8 @@ class SessionState:
                 _verifying(self, event.data)
             case "verify.finished":
                 _verified(self, event.data)
+            case "workspace.ignored" if self.turn:
+                self.turn.evidence.ignore(event.data["paths"])
             case "workspace.changed" | "workspace.touched":
                 _changed(self, event.data)
             case "job.started":
@@ -504,7 +506,7 @@ def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> N
         if call.check is not None:
             ran["command"] = call.check
         seconds = seconds_between(call.started_at, event.ts)
-        turn.evidence.ran(ran, seconds, saw, demanded=call.check is not None)
+        turn.evidence.ran(ran, seconds, saw, event.ts, demanded=call.check is not None)
 
 
 def _phase(turn: TurnState, data: logged.TurnPhase) -> None:
