@@ -143,6 +143,7 @@ class Renderer:
         *,
         after_rejection: str = "",
         flow: TextFlow | None = None,
+        start: str = "outrider run --plan {path}",
     ) -> None:
         """Show a session on a console.
 
@@ -151,9 +152,11 @@ class Renderer:
             problems: Where errors, warnings and messages go; None is standard error.
             after_rejection: Said whenever something was rejected.
             flow: Shows the model's text as it comes; None prints it as it is.
+            start: How the plan at `{path}` is started.
         """
         self._console = console
         self._after_rejection = after_rejection
+        self._start = start
         self._calls: dict[str, _Call] = {}
         self._proposed: dict[str, list[logged.EditProposed]] = {}
         """The changes that were worked out, by call."""
@@ -362,11 +365,9 @@ class Renderer:
             case "plan.updated":
                 self._plan(event["data"]["items"])
             case "plan.written":
-                path = event["data"]["path"]
-                self._line(
-                    f"Plan: {visible(path)} (change what you like, then: outrider run --plan {shlex.quote(visible(path))})",
-                    "bold",
-                )
+                path = visible(event["data"]["path"])
+                start = self._start.format(path=shlex.quote(path))
+                self._line(f"Plan: {path} (change what you like, then: {start})", "bold")
             case "context.compacted":
                 self._line(
                     f"older messages were summarised ({event['data']['before']} to {event['data']['after']} tokens)",
