@@ -88,6 +88,7 @@ CheckOption = Annotated[
 
 COMPLETE: Final = "_OUTRIDER_COMPLETE"
 """The variable by which a shell asks what can be typed next."""
+GONE: Final = "the working directory no longer exists: change to another folder and run the command again"
 PIPE_CLOSED: Final = 128 + 13
 """What a shell gives for a program that SIGPIPE (13) ended: the reader of its output went away."""
 
@@ -125,6 +126,20 @@ def _exit_code(argv: list[str]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return ExitCode.CANCELLED
+    except FileNotFoundError:
+        # A path of any option or command may be relative to it, so it is only looked for once one is missing.
+        if not _working_directory_is_gone():
+            raise
+        Problems().error(GONE)
+        return ExitCode.USAGE
+
+
+def _working_directory_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _version(wanted: bool) -> None:
