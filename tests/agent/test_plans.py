@@ -124,6 +124,7 @@ async def test_an_answer_with_a_list_becomes_a_document_where_the_model_wrote_no
     await editor.run("Plan the jump.", mode="plan")
     (plan,) = written(editor)
     assert (plan["goal"], plan["steps"]) == ("Plan the jump.", ["Look", "Leap"])
+    assert editor.events_of("turn.finished")[0]["data"]["done"]["line"] == ""
     assert "> I would:" in (workspace / plan["path"]).read_text()
 
 
@@ -138,8 +139,10 @@ async def test_a_model_that_wrote_none_is_told_once(begin):
 
 async def test_an_answer_to_a_question_is_no_plan(begin, workspace):
     editor = await begin("stock", [{"text": "It costs two for each hour."}], AUTO)
-    await editor.run("What does it cost?", mode="plan")
+    done = await editor.run("What does it cost?", mode="plan")
     assert not written(editor)
+    assert done["done"]["line"] == "no plan was written"
+    assert any("(no plan was written)" in one.text for one in editor.said)
     assert not (workspace / ".outrider").exists()
 
 

@@ -780,19 +780,24 @@ class Turn:
                 self._append(ToolFinished(call_id=call.id, name=call.name, status=status, content=why))
 
     def _end(self, finish: Finish) -> None:
-        calls = [call.call for call in self._state.calls.values() if not call.finished]
+        turn = self._state
+        calls = [call.call for call in turn.calls.values() if not call.finished]
         status: ToolStatus = "cancelled" if finish.outcome == "cancelled" else "interrupted"
         self._skip(calls, f"Not finished: the turn ended ({finish.reason}).", status)
-        if self._state.phase != "finish":
+        if turn.phase != "finish":
             self._enter("finish", finish.reason)
         self._append(
             TurnFinished(
                 outcome=finish.outcome,
                 reason=finish.reason,
                 summary=finish.summary,
-                usage=self._state.usage,
-                done=self._state.evidence.done(self._record.state.plan, self._state.checks)
-                if self._state.checks is not None
+                usage=turn.usage,
+                done=turn.evidence.done(
+                    self._record.state.plan,
+                    turn.checks,
+                    lacks_plan=turn.mode == "plan" and turn.plan_path is None,
+                )
+                if turn.checks is not None
                 else None,
             )
         )

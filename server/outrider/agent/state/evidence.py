@@ -16,8 +16,6 @@ from outrider_protocol.events import CheckKind, CheckRun, Done, DoneDiagnostics,
 
 State = Literal["no_changes", "unverified", "checked", "check_failed"]
 
-_COULD_NOT_START: Final = (126, 127)
-"""Exit codes of bash where there is no such program, or it cannot be run: nothing was checked."""
 _NOTED: Final = (".md", ".markdown")
 _NAMED: Final[Mapping[CheckKind, str]] = {
     "test": "tests", "types": "types", "lint": "lint", "build": "build", "other": "check",
@@ -51,6 +49,8 @@ class _Went:
     seconds: float
     saw: Texts
     """What was changed when it ran."""
+    nothing: str = ""
+    """Why it checked nothing, in words."""
     stale: bool = False
     """Whether something else is changed now: a file was changed since, and not changed back."""
 
@@ -76,6 +76,8 @@ class Evidence:
     ran_at: str = ""
     """When the latest came to its end, as its event says."""
     _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
+    _vain: tuple[str, str, Texts] | None = None
+    """The latest check that checked nothing and was not demanded: the command, why, and what was changed when it ran."""
     _first: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The hash of what each changed file had before, where it is known what it has now."""
     _now: dict[str, str | None] = field(default_factory=dict[str, str | None])
@@ -180,8 +182,11 @@ class Evidence:
             demanded: Whether it was demanded as a check, and so is one, whatever it is.
         """
         kind, code = ran["kind"], ran.get("exitCode")
-        nothing = kind == "other" or code in _COULD_NOT_START or checked_nothing(ran["command"], code)
-        if nothing and not demanded:
+        nothing = checked_nothing(ran["command"], code)
+        if not demanded and kind == "other":
+            return
+        if not demanded and nothing:
+            self._vain = ran["command"], nothing, saw
             return
         if code == 0:  # all of `pytest` is more than `pytest tests/test_a.py`, which failed before
             covered = [
@@ -193,7 +198,7 @@ class Evidence:
         self.ran_checks += 1
         self.ran_at = at
         self._went[ran["command"]] = _Went(
-            kind, code, seconds, saw, self._seen(saw) != self._seen(self.texts)
+            kind, code, seconds, saw, nothing, self._seen(saw) != self._seen(self.texts)
         )
 
     def judge(self, verdict: logged.Verdict) -> None:
@@ -229,12 +234,19 @@ class Evidence:
         """Whether all these were run since the last change."""
         return all(one in self._went and not self._went[one].stale for one in checks)
 
-    def done(self, plan: Sequence[PlanItem], checks_of_task: Sequence[str] = ()) -> Done:
+    def done(
+        self,
+        plan: Sequence[PlanItem],
+        checks_of_task: Sequence[str] = (),
+        *,
+        lacks_plan: bool = False,
+    ) -> Done:
         """What it comes to, on the wire, with the items of the plan that are open.
 
         Args:
             plan: The session's plan.
             checks_of_task: Commands that run when the model stops after a change.
+            lacks_plan: Whether it was to write a plan document, and has written none.
         """
         open_items = [item.text for item in plan if item.status != "done"]
         order = sorted(self._went.items(), key=lambda one: (one[1].stale, one[1].passed))
@@ -250,6 +262,7 @@ class Evidence:
             for command, went in order
         ]
         said = [
+            "no plan was written" if lacks_plan else "",
             self._said(bool(checks_of_task)),
             said_of_errors(len(self.left)),
             _said_of_plan(len(open_items)),
@@ -277,7 +290,10 @@ class Evidence:
                 return f"checked: {_some(told)}"
             case "unverified" if not self.needs_check:
                 return "only Markdown was changed"
-            case "unverified" if self._went:
+            case "unverified" if self._vain and self._seen(self._vain[2]) == self._seen(self.texts):
+                command, why, _ = self._vain
+                return f"unverified: `{_short(command)}` {why}"
+            case "unverified" if self._went or self._vain:
                 return "unverified: no check was run after the last change"
             case "unverified":
                 return "unverified: no check was run"
@@ -304,7 +320,9 @@ def _is_same(one: logged.Problem, other: logged.Problem) -> bool:
 
 
 def _failure(command: str, went: _Went) -> str:
-    how = "did not end by itself" if went.exit_code is None else f"exit code {went.exit_code}"
+    how = went.nothing or (
+        "did not end by itself" if went.exit_code is None else f"exit code {went.exit_code}"
+    )
     return f"`{_short(command)}` ({how})"
 
 
