@@ -653,3 +653,12 @@ def test_a_turn_that_ends_with_a_failed_check_says_where_it_fails():
     assert "a.py" not in ended(shown, 0)[-1]
     ran(shown, 1, *range(1, 12))
     assert ended(shown, 1)[-2:] == ["  a.py:8: no 8", "  and 3 more"]
+
+
+def test_a_check_of_the_task_is_told_from_a_command_of_the_model():
+    shown = Shown().event("verify.started", attempt=1, calls=[{"id": "check", "command": "true"}])
+    for call_id in ("check", "other"):
+        shown.event("tool.requested", callId=call_id, name="run_command", input={"command": "true"})
+        shown.event("tool.started", callId=call_id)
+    text = shown.stream.getvalue()
+    assert "$ true  (the task's check)\n" in text and "$ true\n" in text

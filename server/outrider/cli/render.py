@@ -165,6 +165,8 @@ class Renderer:
         self._refused: set[str] = set()
         """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
+        self._checks: set[str] = set()
+        """Calls that are checks of the task, and not the model's."""
         self._failures: dict[str, list[logged.CheckFailure]] = {}
         """What checks say is wrong, by command, as they went the last time."""
         self._flow: TextFlow = flow if flow is not None else Flow(console)
@@ -309,6 +311,8 @@ class Renderer:
                 name = event["data"]["name"]
                 call = _Call(name, essential_argument(name, event["data"]["input"]))
                 self._calls[event["data"]["callId"]] = call
+            case "verify.started":
+                self._checks = {one["id"] for one in event["data"]["calls"]}
             case "tool.started":
                 self._call_started(event["data"]["callId"])
             case "tool.finished":
@@ -415,7 +419,8 @@ class Renderer:
         call.started = True
         if call.name == "run_command":
             self._line("")
-            self._line(f"$ {call.argument}", "bold")
+            check = "  (the task's check)" if call_id in self._checks else ""
+            self._line(f"$ {call.argument}{check}", "bold")
         if early := self._unclaimed.pop(call_id, None):
             self._output(call_id, "".join(early))
 
