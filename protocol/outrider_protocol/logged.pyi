@@ -413,6 +413,10 @@ class Verdict(TypedDict):
     fixed: list[Problem]
     fixedCount: int
 
+class Recalled(TypedDict):
+    question: str
+    answer: str
+
 class ToolFinished(EventData):
     callId: str
     name: str
@@ -423,6 +427,7 @@ class ToolFinished(EventData):
     ran: NotRequired[Ran]
     masked: NotRequired[int]
     verdict: NotRequired[Verdict]
+    recalled: NotRequired[Recalled]
 
 class ApprovalRequested(EventData):
     id: str

@@ -186,6 +186,12 @@ async def test_the_same_question_is_answered_from_the_record(begin):
     await editor.run("Paint the other one.", sessionId=editor.session_id)
     assert len(editor.questions) == 1
     assert told(editor)[1][1].startswith("blue\n[The user answered this question before")
+    (recalled,) = [
+        one["data"]["recalled"] for one in editor.events_of("tool.finished") if "recalled" in one["data"]
+    ]
+    assert recalled == {"question": "  which   COLOUR? ", "answer": "blue"}
+    said = [one.text for one in editor.said if "as before" in one.text]
+    assert said == ["Outrider: “which COLOUR?” is answered as before: blue"]
 
 
 @pytest.mark.parametrize(("autonomy", "most"), [("cautious", 5), (None, 3), ("decisive", 1)])

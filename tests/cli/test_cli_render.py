@@ -662,3 +662,13 @@ def test_a_check_of_the_task_is_told_from_a_command_of_the_model():
         shown.event("tool.started", callId=call_id)
     text = shown.stream.getvalue()
     assert "$ true  (the task's check)\n" in text and "$ true\n" in text
+
+
+def test_a_question_that_was_not_asked_again_is_shown_with_its_answer_and_without_words_for_the_model():
+    recalled = {"question": "Which colour?", "answer": "blue"}
+    shown = Shown().event("tool.requested", callId="q", name="ask_user", input={"question": "Which colour?"})
+    told = "blue\n[The user answered this question before, and was not asked again.]"
+    shown.event("tool.finished", callId="q", name="ask_user", status="ok", content=told, recalled=recalled)
+    text = shown.stream.getvalue()
+    assert "? Which colour?\n  answered as before: blue\n" in text
+    assert "not asked again" not in text

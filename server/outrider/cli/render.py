@@ -451,6 +451,11 @@ class Renderer:
         if call.name == "run_command" and status not in ("denied", "skipped"):
             self._command_finished(call, status, content)
             return
+        if recalled := data.get("recalled"):
+            self._line("")
+            self._line(f"? {visible(recalled['question'])}", "bold")
+            self._line(f"  {answered_as_before(recalled)}", "dim")
+            return
         if status == "ok" and call.name in _SHOWN_BY_THEIR_EVENTS:
             return
         mark, style = ("+", "green") if status == "ok" else ("-", "yellow" if status != "error" else "red")
@@ -616,6 +621,11 @@ def verdict(data: logged.TurnFinished) -> str:
     if (done := data.get("done")) is not None:
         return one_line(done["line"])
     return _OF_OLD_LOGS.get(data["reason"], "") if data["outcome"] == "completed" else ""
+
+
+def answered_as_before(recalled: logged.Recalled) -> str:
+    """Of a question that was not asked again: what counts."""
+    return f"answered as before: {visible(recalled['answer'])}"
 
 
 def essential_argument(tool: str, arguments: Any) -> str:

@@ -86,7 +86,8 @@ async def plan_ask(params: AskUser, call: ToolCall, context: AskContext) -> Acti
         if (known := user.answered(call, params.question)) is not None:  # before a restart
             return ok(known)
         if (known := user.answered_before(params.question)) is not None:
-            return ok(f"{known}\n[The user answered this question before, and was not asked again.]")
+            told = f"{known.answer}\n[The user answered this question before, and was not asked again.]"
+            return ToolResult("ok", told, recalled=known)
         if why := user.asks_too_often(call):
             return error(
                 f"Not asked: {why}. Assume what is most likely, say in your answer what you assumed, and go on."

@@ -1082,6 +1082,11 @@
 ---@field hash string
 ---@field path string
 
+--- A question that the user was not asked, because they had answered it before.
+---@class outrider.Recalled
+---@field answer string
+---@field question string
+
 --- The name stays, whatever a model would call the session.
 ---@class outrider.RenameParams
 ---@field sessionId string
@@ -1559,6 +1564,7 @@
 ---@field name string
 ---@field ran? outrider.Ran
 ---@field read? outrider.ReadText[]
+---@field recalled? outrider.Recalled
 ---@field secrets? outrider.Secret[]
 ---@field status 'ok'|'error'|'denied'|'cancelled'|'interrupted'|'skipped'
 ---@field verdict? outrider.Verdict

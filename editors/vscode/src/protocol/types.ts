@@ -1168,6 +1168,12 @@ export interface ReadText {
   path: string;
 }
 
+/** A question that the user was not asked, because they had answered it before. */
+export interface Recalled {
+  answer: string;
+  question: string;
+}
+
 /** The name stays, whatever a model would call the session. */
 export interface RenameParams {
   sessionId: string;
@@ -1683,6 +1689,7 @@ export interface ToolFinished {
   name: string;
   ran?: Ran;
   read?: ReadText[];
+  recalled?: Recalled;
   secrets?: Secret[];
   status: "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
   verdict?: Verdict;

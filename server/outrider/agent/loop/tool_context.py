@@ -43,6 +43,7 @@ from outrider_protocol.events import (
     InputField,
     Mode,
     PlanWritten,
+    Recalled,
     SandboxAbsent,
     ToolFinished,
     ToolStarted,
@@ -372,9 +373,11 @@ class User:
         answered = _known(self._record, call).answered
         return answered[1] if answered and answered[0] == self._inbox.as_shown(question) else None
 
-    def answered_before(self, question: str) -> str | None:
-        """The answer that an earlier call of the session got to the same question."""
-        return self._record.state.answers.get(same_words(self._inbox.as_shown(question)))
+    def answered_before(self, question: str) -> Recalled | None:
+        """The same question of an earlier call of the session, with the answer that it got."""
+        shown = self._inbox.as_shown(question)
+        answer = self._record.state.answers.get(same_words(shown))
+        return None if answer is None else Recalled(question=shown, answer=answer)
 
     def asks_too_often(self, call: ToolCall) -> str | None:
         """Why the model may not ask again in this turn; None where it may."""

@@ -476,6 +476,10 @@ def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> N
         state.since.append(Message("tool", data["content"], tool_call_id=data["callId"], images=images))
     if data["status"] != "ok":
         state.failed_calls.add(data["callId"])
+    if "recalled" in data and state.turn:
+        said = f"{data['recalled']['question']} {data['recalled']['answer']}"
+        if said not in state.turn.brief:
+            state.turn.brief.append(said)
     if data["name"] == LOOK_UP and data["status"] == "ok":
         state.looked_up |= dict.fromkeys(looked_up(data["content"]))
     for item in [item for item in state.open.values() if item.call_id == data["callId"]]:
