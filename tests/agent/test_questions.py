@@ -93,7 +93,9 @@ async def test_an_answer_is_written_in_a_document(question, begin, workspace):
     offered = [action["title"] for action in await editor.code_actions(shown["uri"])]
     assert not any(title.startswith("Outrider: answer") for title in offered), "nothing is written yet"
     editor.type(shown["uri"], "Zoë")
-    await editor.code_actions(shown["uri"])
+    offered = [action["title"] for action in await editor.code_actions(shown["uri"])]
+    assert offered[0] == "Outrider: answer “Zoë”"
+    assert ("Outrider: Ann" in " ".join(offered[1:])) == (question is OPEN), offered
     await editor.take_action("Outrider: answer “Zoë”")
     assert (await editor.wait_turn())["outcome"] == "completed"
     assert result(editor) == ("ok", "Zoë")
