@@ -147,6 +147,7 @@ class TurnQueued(EventData):
     invoked: NotRequired[Invoked]
     checks: NotRequired[list[str]]
     plan: NotRequired[list[PlanItem]]
+    planDocument: NotRequired[str]
     continues: NotRequired[str]
 
 class QueuedRun(TypedDict):
@@ -172,6 +173,7 @@ class TurnStarted(EventData):
     settings: NotRequired[TurnSettings]
     checks: NotRequired[list[str]]
     plan: NotRequired[list[PlanItem]]
+    planDocument: NotRequired[str]
     continues: NotRequired[str]
 
 _TurnPhase = TypedDict("_TurnPhase", {"from": Literal["start", "prepare", "assistant", "tools", "verify", "finish"]})

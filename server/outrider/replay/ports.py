@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
 from outrider.agent.customization.hooks import Hook, HookRun
-from outrider.agent.interaction.plan_document import Plan, PlanProblem
+from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.services import CommandsHere
 from outrider.agent.workspace_file import ChecksHere
 from outrider.ports.editor import Applied, EditorTraits, SaveWay, Unanswered
@@ -227,6 +227,13 @@ class RecordedPlans(Recorded):
     async def read(self, uri: str) -> tuple[str, Plan] | PlanProblem:
         """None is read: a task that began with one says all of it."""
         return PlanProblem(_UNWRITTEN)
+
+    async def steps_of(self, path: str) -> Sequence[Step] | None:
+        """Those that are in the plan afterwards."""
+        coming = self._tape.next
+        if coming is None or coming.type != "plan.updated":
+            return None
+        return [Step(one["text"], one["status"] == "done") for one in coming.data["items"]]
 
 
 _UNWRITTEN: Final = "it was not written"

@@ -29,6 +29,7 @@ from outrider_protocol.events import (
     Decision,
     EventData,
     InputField,
+    PlanItem,
     Ran,
     Recalled,
     RulePattern,
@@ -259,6 +260,10 @@ class Questions(Protocol):
 
     def asks_too_often(self, call: ToolCall) -> str | None:
         """Why the model may not ask again in this turn; None where it may."""
+        ...
+
+    async def with_own_steps(self, items: Sequence[PlanItem]) -> tuple[list[PlanItem], list[PlanItem]]:
+        """A plan of the model with the steps of the user that are not in it; and those steps."""
         ...
 
     async def write_plan(

@@ -1225,6 +1225,7 @@
 ---@field mode? 'agent'|'plan'|'explore'
 ---@field model? string
 ---@field plan? outrider.PlanItem[]
+---@field planDocument? string
 ---@field prompt string
 ---@field sessionId? string
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
@@ -1673,6 +1674,7 @@
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
 ---@field plan? outrider.PlanItem[]
+---@field planDocument? string
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
@@ -1698,6 +1700,7 @@
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
 ---@field plan? outrider.PlanItem[]
+---@field planDocument? string
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field settings? outrider.TurnSettings

@@ -1314,6 +1314,7 @@ export interface RunParams {
   mode?: "agent" | "plan" | "explore";
   model?: string;
   plan?: PlanItem[];
+  planDocument?: string;
   prompt: string;
   sessionId?: string;
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
@@ -1810,6 +1811,7 @@ export interface TurnQueued {
   mode: "agent" | "plan" | "explore";
   model: string;
   plan?: PlanItem[];
+  planDocument?: string;
   prompt: string;
   secrets?: Secret[];
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
@@ -1838,6 +1840,7 @@ export interface TurnStarted {
   mode: "agent" | "plan" | "explore";
   model: string;
   plan?: PlanItem[];
+  planDocument?: string;
   prompt: string;
   secrets?: Secret[];
   settings?: TurnSettings;

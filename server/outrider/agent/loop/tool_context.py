@@ -11,7 +11,7 @@ from typing import Any, Final
 from outrider.agent.context.budget import Budget
 from outrider.agent.context.workspace_news import Knowledge
 from outrider.agent.interaction.inbox import Asking, Inbox, Question
-from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
+from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step, with_steps
 from outrider.agent.loop.live import Live
 from outrider.agent.loop.server_questions import ServerQuestions
 from outrider.agent.services import Runtime, Services, TurnVerdicts
@@ -42,6 +42,7 @@ from outrider_protocol.events import (
     EventData,
     InputField,
     Mode,
+    PlanItem,
     PlanWritten,
     Recalled,
     SandboxAbsent,
@@ -487,6 +488,22 @@ class User:
             if withheld:
                 with self._budget.held():
                     await trust.ask(folder, withheld, session_id, self._log.turn_id, seconds)
+
+    async def with_own_steps(self, items: Sequence[PlanItem]) -> tuple[list[PlanItem], list[PlanItem]]:
+        """A plan of the model with the steps of the user that are not in it; and those steps."""
+        state, shown = self._record.state, self._inbox.as_shown
+        turn = state.turns[self._log.turn_id]
+        steps = turn.own_steps
+        # They may have changed the document since they started it.
+        if turn.plan_document is not None and (
+            now := await self._services.plans.steps_of(turn.plan_document)
+        ):
+            steps = [PlanItem(text=shown(one.text), status="done" if one.done else "pending") for one in now]
+        known = {same_words(one.text): one.status for one in state.plan}
+        steps = [
+            one.model_copy(update={"status": known.get(same_words(one.text), one.status)}) for one in steps
+        ]
+        return with_steps(items, steps)
 
     async def write_plan(
         self, goal: str, steps: Sequence[str], files: Sequence[str], checks: Sequence[str], notes: str = ""

@@ -318,7 +318,9 @@ def _turn_of(event: Logged[logged.TurnQueued | logged.TurnStarted]) -> TurnState
         thinking=data.get("thinking"),
         checks=data.get("checks"),
         invoked=Invoked.from_wire(data["invoked"]) if "invoked" in data else None,
-        steps_given=[PlanItem.from_wire(one) for one in data["plan"]] if "plan" in data else None,
+        steps_given=(steps := [PlanItem.from_wire(one) for one in data["plan"]] if "plan" in data else None),
+        own_steps=steps or (),
+        plan_document=data.get("planDocument"),
         continues=data.get("continues"),
     )
 
@@ -338,6 +340,7 @@ def _started(state: SessionState, event: Logged[logged.TurnStarted]) -> None:
     if before is not None:
         # What was changed and checked there counts on.
         turn.told, turn.evidence = before.told or before.asked, before.evidence.copy()
+        turn.own_steps, turn.plan_document = before.own_steps, before.plan_document
     turn.before = Before(state.seen.copy(), state.memory.mark(), dict(state.answers))
     state.turns.pop(turn.turn_id, None)
     state.turns[turn.turn_id] = turn
