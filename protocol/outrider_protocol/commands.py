@@ -90,7 +90,10 @@ class RunParams(ExploreParams):
     """Commands that decide whether the task is done. They run, by the same permissions as all commands, when the model
     stops after a change; a failure goes back to it, three times at most."""
     plan: list[PlanItem] | None = None
-    """The steps of the task, which its plan begins with."""
+    """The steps of the task, which its plan begins with. They stay in it, whatever the model makes of it."""
+    plan_document: str | None = None
+    """The document of these steps, by its path in the workspace. Those that the user adds to it count too; in one of `.outrider/plans/`
+    those that are done are ticked off."""
     draft: str | None = None
     """Set by actions of the task document: the state of it that the text is from. One draft is sent once; a second
     time fails with `already_resolved`."""

@@ -147,6 +147,7 @@ class TurnQueued(EventData):
     invoked: NotRequired[Invoked]
     checks: NotRequired[list[str]]
     plan: NotRequired[list[PlanItem]]
+    planDocument: NotRequired[str]
     continues: NotRequired[str]
 
 class QueuedRun(TypedDict):
@@ -172,6 +173,7 @@ class TurnStarted(EventData):
     settings: NotRequired[TurnSettings]
     checks: NotRequired[list[str]]
     plan: NotRequired[list[PlanItem]]
+    planDocument: NotRequired[str]
     continues: NotRequired[str]
 
 _TurnPhase = TypedDict("_TurnPhase", {"from": Literal["start", "prepare", "assistant", "tools", "verify", "finish"]})
@@ -413,6 +415,10 @@ class Verdict(TypedDict):
     fixed: list[Problem]
     fixedCount: int
 
+class Recalled(TypedDict):
+    question: str
+    answer: str
+
 class ToolFinished(EventData):
     callId: str
     name: str
@@ -423,6 +429,7 @@ class ToolFinished(EventData):
     ran: NotRequired[Ran]
     masked: NotRequired[int]
     verdict: NotRequired[Verdict]
+    recalled: NotRequired[Recalled]
 
 class ApprovalRequested(EventData):
     id: str
@@ -609,6 +616,9 @@ class WorkspaceTouched(EventData):
     more: NotRequired[int]
     unseen: NotRequired[str]
 
+class WorkspaceIgnored(EventData):
+    paths: list[str]
+
 class RenamedFile(TypedDict):
     path: str
     to: str
@@ -788,6 +798,7 @@ LoggedEvent: TypeAlias = (
     | _Event[UndoFinished, Literal["undo.finished"]]
     | _Event[WorkspaceChanged, Literal["workspace.changed"]]
     | _Event[WorkspaceTouched, Literal["workspace.touched"]]
+    | _Event[WorkspaceIgnored, Literal["workspace.ignored"]]
     | _Event[WorkspaceRenamed, Literal["workspace.renamed"]]
     | _Event[WorkspaceSaved, Literal["workspace.saved"]]
     | _Event[SandboxAbsent, Literal["sandbox.absent"]]
@@ -857,6 +868,7 @@ WireEvent: TypeAlias = (
     | _Wire[UndoFinished, Literal["undo.finished"]]
     | _Wire[WorkspaceChanged, Literal["workspace.changed"]]
     | _Wire[WorkspaceTouched, Literal["workspace.touched"]]
+    | _Wire[WorkspaceIgnored, Literal["workspace.ignored"]]
     | _Wire[WorkspaceRenamed, Literal["workspace.renamed"]]
     | _Wire[WorkspaceSaved, Literal["workspace.saved"]]
     | _Wire[SandboxAbsent, Literal["sandbox.absent"]]

@@ -33,6 +33,7 @@ from outrider.agent.services import Policy, Runtime, Services
 from outrider.agent.session.sessions import Sessions
 from outrider.agent.state.state import SessionState
 from outrider.agent.task_document.keeper import TaskDocument
+from outrider.agent.task_document.plan_ticks import PlanTicks
 from outrider.agent.trust import InForce, WorkspaceTrust
 from outrider.agent.workspace_file import WorkspaceChecks, WorkspaceFiles
 from outrider.language.languages import Languages
@@ -582,6 +583,9 @@ def _app(
     sessions = Sessions(services)
     task_document = TaskDocument(services, sessions, SystemClock())
     begun.push_async_callback(task_document.close)
+    plan_ticks = PlanTicks(services, sessions, SystemClock())
+    store.subscribe(plan_ticks.on_event)
+    begun.push_async_callback(plan_ticks.close)
     setup_document = SetupDocument(services, setup, SystemClock())
     begun.push_async_callback(setup_document.close)
     # What requests need is loaded off their path; whoever needs it before loads it itself.

@@ -284,6 +284,7 @@ class Commands:
         given = RunParams(
             prompt=plan_document.task(plan, path),
             plan=[PlanItem(text=one.text, status="done" if one.done else "pending") for one in plan.steps],
+            plan_document=path,
             acceptance=[*plan.checks, *(params.acceptance or ())] or None,
             session_id=params.session_id or self._app.sessions.that_planned(path),
             model=params.model,

@@ -52,6 +52,22 @@ async def test_the_end_of_a_turn_says_what_was_checked(acp, tariff, turns, line)
         assert client.said().rstrip().endswith(f"> {line}")
 
 
+async def test_a_question_that_is_asked_again_shows_the_answer_and_no_words_for_the_model(acp, tariff):
+    def ask(call_id):
+        given = {"question": "Which colour?", "options": ["red", "blue"]}
+        return {"tool_calls": [{"name": "ask_user", "id": call_id, "input": given}]}
+
+    async with acp("plain", [ask("first"), ask("again"), {"text": "Done."}], ["blue"]) as client:
+        await client.prompt(await client.new_session(), "Paint it.")
+        (ended,) = [
+            one
+            for one in client.of("tool_call_update")
+            if one["toolCallId"] == "again" and one.get("content")
+        ]
+        assert "Answered as before: blue" in str(ended["content"])
+        assert "not asked again" not in str(ended["content"])
+
+
 async def test_what_a_session_shows(acp, tariff):
     turns = [
         {

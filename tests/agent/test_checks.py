@@ -79,6 +79,10 @@ async def test_a_check_is_asked_for_as_any_command(begin):
     await editor.run("Go.")
     assert told_of(editor) == [(1, [])]
     assert end_of(editor) == ("unverified", "unverified: no check was run")
+    _, check = editor.events_of("approval.requested")
+    assert check["data"]["summary"].startswith("Run the task's check `rm -f nosuch` in the workspace, ")
+    assert check["data"]["title"] == "Run: rm -f nosuch"
+    assert editor.questions[-1].message.startswith("Run the task's check `rm -f nosuch`")
 
 
 async def test_a_check_that_changes_a_text_is_no_evidence(begin):

@@ -66,6 +66,40 @@ async def test_the_reason_says_what_was_checked(case, begin):
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("completed", reason)
 
 
+READ_OUT = step(call("read_file", path="out/a.txt"))
+IGNORED = {
+    "an edit": [step(call("edit_file", path="out/a.txt", old="old", new="new"))],
+    "a command": [READ_OUT, step(run("echo new > out/a.txt", "b"))],
+    "a check of itself": [READ_OUT, step(run(f"{GOOD} && date > out/a.txt", "a"))],
+    "somebody else": [
+        READ_OUT, step(call("ask_user", question="Is it right?", options=["Yes", "No"])),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_ignored", [True, False])
+@pytest.mark.parametrize("case", IGNORED)
+async def test_a_change_of_an_ignored_file_makes_no_check_stale(case, is_ignored, begin, workspace):
+    (workspace / "out").mkdir()
+    (workspace / "out" / "a.txt").write_text("old\n")
+    if is_ignored:
+        (workspace / ".gitignore").write_text("out/\n")
+    editor = await begin("stock", [step(FIX), step(run(GOOD, "a")), *IGNORED[case], DONE], FULL)
+
+    def change(_):
+        (workspace / "out" / "a.txt").write_text("theirs\n")
+        return "Yes"
+
+    editor.answers = change
+    await editor.run("Go.")
+    (finished,) = editor.events_of("turn.finished")
+    assert finished["data"]["reason"] == ("checked" if is_ignored else "unverified")
+    assert [one["stale"] for one in finished["data"]["done"]["checks"]][-1] == (not is_ignored)
+    assert [one["data"]["paths"] for one in editor.events_of("workspace.ignored")] == [
+        ["out/a.txt"]
+    ] * is_ignored
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -112,6 +146,45 @@ async def test_a_check_that_the_exit_code_does_not_show_is_named(command, unseen
     told = f"this exit code does not show that `{unseen}` passed; run it last, or join what follows with &&"
     assert (told in said) == bool(unseen)
     assert ("does not show" in said) == bool(unseen)
+
+
+NONE = "./pytest -q nosuch.py"
+FOUND_NONE = "./pytest -q tests"
+VAIN = {
+    "no tests": ([FIX, run(FOUND_NONE, "a")], f"unverified: `{FOUND_NONE}` found no tests"),
+    "a wrong call": ([FIX, run(NONE, "a")], f"unverified: `{NONE}` was called in a wrong way and ran no tests"),
+    "no program": ([FIX, run("mypy-of-nobody || pyright .nosuch", "a")], "unverified: no check was run"),
+    "no tests, then a change": ([run(FOUND_NONE, "a"), FIX], "unverified: no check was run after the last change"),
+    "no tests, then a check": ([FIX, run(FOUND_NONE, "a"), run(GOOD, "b")], f"checked: build (`{GOOD}`)"),
+    "nothing changed": ([run(FOUND_NONE, "a")], ""),
+}  # fmt: skip
+
+
+def pytest_as_it_ends(workspace):
+    """A program of that name that ends like it where there are no tests, and where there is no such file."""
+    program = workspace / "pytest"
+    program.write_text('#!/bin/sh\n[ "$2" = tests ] && exit 5\nexit 4\n')
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize("case", VAIN)
+async def test_a_check_that_checked_nothing_is_named_with_why(case, begin, workspace):
+    pytest_as_it_ends(workspace)
+    calls, line = VAIN[case]
+    editor = await begin("stock", [*(step(one) for one in calls), DONE], FULL)
+    done = await editor.run("Go.")
+    assert done["done"]["line"] == line
+
+
+async def test_a_demanded_check_that_found_no_tests_says_so(begin, workspace):
+    pytest_as_it_ends(workspace)
+    check = FOUND_NONE
+    editor = await begin("stock", [step(FIX), DONE, DONE], FULL)
+    done = await editor.run("Go.", acceptance=[check])
+    assert (done["reason"], done["done"]["line"]) == (
+        "check_failed",
+        f"check failed: `{check}` (found no tests)",
+    )
 
 
 async def test_the_end_of_a_turn_says_what_was_checked_in_one_line(begin):

@@ -12,8 +12,11 @@ from outrider.agent.interaction.plan_document import (
     drafted,
     read,
     task,
+    ticked,
+    with_steps,
     written,
 )
+from outrider_protocol.events import PlanItem
 
 PATH = ".outrider/plans/export.md"
 PLAN = Plan(
@@ -117,3 +120,32 @@ def test_the_points_of_an_answer_are_steps():
         "Change it - in two places",
     ]
     assert drafted("Nothing.").steps == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("## Steps\n- [ ] a\n- [ ] b\n", "## Steps\n- [x] a\n- [ ] b\n"),
+        ("## Steps\r\n- [ ] A \r\n* b\r\n", "## Steps\r\n- [x] A \r\n* b\r\n"),
+        ("## Steps\n- a\n1. c  c\n+ [x] a\n", "## Steps\n- [x] a\n1. [x] c  c\n+ [x] a\n"),
+        ("## Steps\n- [ ] long\n  step\n\nwords\n", "## Steps\n- [x] long\n  step\n\nwords\n"),
+        ("- [ ] a\n## Files\n- [ ] a\n", "- [ ] a\n## Files\n- [ ] a\n"),
+        ("## Steps\n```\na\n- [ ] a\n```\n", "## Steps\n```\na\n- [ ] a\n```\n"),
+        ("## Steps\n- [ ] not a\n- [ ]\n", "## Steps\n- [ ] not a\n- [ ]\n"),
+        ("asdf", "asdf"),
+    ],
+)
+def test_what_is_done_is_ticked_off_and_nothing_else_changes(before, after):
+    assert ticked(before, ["a", "c c", "long step"]) == after
+    assert ticked(after, ["a", "c c", "long step"]) == after
+
+
+def test_steps_that_a_plan_leaves_out_stand_behind_those_that_they_follow():
+    def items(*texts):
+        return [PlanItem(text=text) for text in texts]
+
+    result, missing = with_steps(items("b", "x", "A"), items("a", "p", "B", "q"))
+    assert [one.text for one in result] == ["b", "q", "x", "A", "p"]
+    assert [one.text for one in missing] == ["q", "p"]
+    again, missing_again = with_steps(items("b", "x", "A"), result)
+    assert (again, missing_again) == (result, missing)

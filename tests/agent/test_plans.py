@@ -124,6 +124,7 @@ async def test_an_answer_with_a_list_becomes_a_document_where_the_model_wrote_no
     await editor.run("Plan the jump.", mode="plan")
     (plan,) = written(editor)
     assert (plan["goal"], plan["steps"]) == ("Plan the jump.", ["Look", "Leap"])
+    assert editor.events_of("turn.finished")[0]["data"]["done"]["line"] == ""
     assert "> I would:" in (workspace / plan["path"]).read_text()
 
 
@@ -138,8 +139,10 @@ async def test_a_model_that_wrote_none_is_told_once(begin):
 
 async def test_an_answer_to_a_question_is_no_plan(begin, workspace):
     editor = await begin("stock", [{"text": "It costs two for each hour."}], AUTO)
-    await editor.run("What does it cost?", mode="plan")
+    done = await editor.run("What does it cost?", mode="plan")
     assert not written(editor)
+    assert done["done"]["line"] == "no plan was written"
+    assert any("(no plan was written)" in one.text for one in editor.said)
     assert not (workspace / ".outrider").exists()
 
 
@@ -210,3 +213,130 @@ async def test_only_a_planning_turn_is_offered_the_tool(begin):
     for mode, offered in (("plan", True), ("agent", False), ("explore", False)):
         tools = (await editor.command("outrider.tools", {"mode": mode}))["tools"]
         assert ("write_plan" in [one["name"] for one in tools]) is offered
+
+
+STEPS = ["Change the factor in tariff.py", "Say it in README.md"]
+
+
+def plan_of(editor, number=-1):
+    return [(one["text"], one["status"]) for one in editor.events_of("plan.updated")[number]["data"]["items"]]
+
+
+async def follow(editor):
+    """Start the plan, and wait for its end."""
+    started = await editor.command("outrider.plan", {"uri": (editor.root / PATH).as_uri()})
+    return await editor.wait_turn(started["turnId"])
+
+
+def update(*items, called):
+    given = [{"text": text, "status": status} for text, status in items]
+    return step(call("update_plan", items=given, called=called))
+
+
+async def test_a_step_of_the_user_stays_in_the_plan_and_the_model_is_told(begin):
+    own = update(("Look", "done"), ("say it in  readme.md", "in_progress"), called="own")
+    word_for_word = update((STEPS[0], "done"), (STEPS[1], "done"), called="both")
+    editor = await planned(begin, turns=[step(FIX), own, word_for_word, DONE])
+    await follow(editor)
+    assert plan_of(editor, -2) == [
+        (STEPS[0], "pending"), ("Look", "done"), ("say it in  readme.md", "in_progress"),
+    ]  # fmt: skip
+    told = results(editor)
+    assert told["own"][1].startswith("The plan has 3 items, 1 of them done.\n[Your plan leaves out steps")
+    assert told["own"][1].endswith(f"]\n- {STEPS[0]} (pending)")
+    assert told["both"] == ("ok", "The plan has 2 items, 2 of them done.")
+
+
+async def test_the_steps_of_a_turn_that_goes_on_stay_too(begin):
+    turns = [step(FIX), update(("Look", "done"), called="own"), DONE, DONE]
+    editor = await planned(begin, turns=turns, script={"purposes": {"summary": [{"text": "Half."}]}})
+    started = await editor.command(
+        "outrider.plan", {"uri": (editor.root / PATH).as_uri(), "limits": {"steps": 1}}
+    )
+    assert (await editor.wait_turn(started["turnId"]))["outcome"] == "budget_exhausted"
+    going = await editor.command("outrider.continue", {"sessionId": editor.session_id})
+    await editor.wait_turn(going["turnId"])
+    assert [text for text, _ in plan_of(editor)] == [*STEPS, "Look"]
+
+
+async def test_a_step_that_the_user_writes_into_the_document_meanwhile_comes_into_the_plan(begin, workspace):
+    ask = step(call("ask_user", question="Is it right?", options=["Yes", "No"], called="right"))
+    both = update((STEPS[0], "done"), (STEPS[1], "pending"), called="both")
+    editor = await planned(begin, turns=[step(FIX), ask, both, DONE, DONE])
+
+    def write(_):
+        path = workspace / PATH
+        path.write_text(path.read_text().replace(f"- [ ] {STEPS[1]}", f"- [ ] Tell Ann\n- [ ] {STEPS[1]}"))
+        return "Yes"
+
+    editor.answers = write
+    await follow(editor)
+    assert plan_of(editor) == [(STEPS[0], "done"), ("Tell Ann", "pending"), (STEPS[1], "pending")]
+    assert "- Tell Ann (pending)" in results(editor)["both"][1]
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize("profile", KINDS)
+async def test_what_is_done_is_ticked_off_in_the_document(profile, is_open, begin, workspace):
+    first = update((STEPS[0], "done"), (STEPS[1], "in_progress"), called="first")
+    both = update((STEPS[0], "done"), (STEPS[1], "done"), called="both")
+    editor = await planned(begin, profile, [step(FIX), first, both, DONE])
+    before = (workspace / PATH).read_text()
+    text = f"{before}\nMine, and it stays.\n"
+    if (workspace / PATH).as_uri() in editor.desk.buffers:
+        editor.close(PATH)
+    (workspace / PATH).write_text(before if is_open else text)
+    if is_open:
+        editor.open(PATH)
+        editor.type(PATH, text, replace=before)
+    done = await follow(editor)
+    assert done["reason"] == "checked"
+    wanted = text.replace("- [ ] ", "- [x] ")
+    if is_open:
+        takes_edits = "bare" not in editor.profile.name
+        await editor.wait_for(
+            lambda: editor.text(PATH) == (wanted if takes_edits else text), "both are ticked off"
+        )
+    else:
+        await editor.wait_for(lambda: (workspace / PATH).read_text() == wanted, "both are ticked off")
+    assert not editor.events_of("workspace.changed")
+
+
+GONE = {"deleted": None, "nonsense": "asdf\n", "other steps": "## Steps\n- [ ] Mine\n"}
+
+
+@pytest.mark.parametrize("case", GONE)
+async def test_a_document_that_is_no_longer_the_plan_is_left_as_it_is(case, begin, workspace):
+    ask = step(call("ask_user", question="Is it right?", options=["Yes", "No"], called="right"))
+    both = update((STEPS[0], "done"), (STEPS[1], "done"), called="both")
+    editor = await planned(begin, turns=[step(FIX), ask, both, DONE, DONE])
+
+    def change(_):
+        (workspace / PATH).unlink()
+        if GONE[case] is not None:
+            (workspace / PATH).write_text(GONE[case])
+        return "Yes"
+
+    editor.answers = change
+    assert (await follow(editor))["outcome"] == "completed"
+    await editor.stop()
+    assert (
+        not (workspace / PATH).exists()
+        if GONE[case] is None
+        else (workspace / PATH).read_text() == GONE[case]
+    )
+
+
+async def test_no_other_file_is_ticked_off(begin, workspace):
+    text = f"## Steps\n- [ ] {STEPS[0]}\n- [ ] {STEPS[1]}\n"
+    (workspace / "elsewhere.md").write_text(text)
+    plans = workspace / ".outrider" / "plans"
+    plans.mkdir(parents=True)
+    (plans / "link.md").symlink_to(workspace / "elsewhere.md")
+    both = update((STEPS[0], "done"), (STEPS[1], "done"), called="both")
+    editor = await begin("stock", [both, DONE, both, DONE], AUTO)
+    for path in ("elsewhere.md", ".outrider/plans/link.md"):
+        started = await editor.command("outrider.run", {"prompt": "Go.", "planDocument": path, "plan": []})
+        await editor.wait_turn(started["turnId"])
+    await editor.stop()
+    assert (workspace / "elsewhere.md").read_text() == text

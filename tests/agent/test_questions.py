@@ -93,7 +93,9 @@ async def test_an_answer_is_written_in_a_document(question, begin, workspace):
     offered = [action["title"] for action in await editor.code_actions(shown["uri"])]
     assert not any(title.startswith("Outrider: answer") for title in offered), "nothing is written yet"
     editor.type(shown["uri"], "Zoë")
-    await editor.code_actions(shown["uri"])
+    offered = [action["title"] for action in await editor.code_actions(shown["uri"])]
+    assert offered[0] == "Outrider: answer “Zoë”"
+    assert ("Outrider: Ann" in " ".join(offered[1:])) == (question is OPEN), offered
     await editor.take_action("Outrider: answer “Zoë”")
     assert (await editor.wait_turn())["outcome"] == "completed"
     assert result(editor) == ("ok", "Zoë")
@@ -186,6 +188,12 @@ async def test_the_same_question_is_answered_from_the_record(begin):
     await editor.run("Paint the other one.", sessionId=editor.session_id)
     assert len(editor.questions) == 1
     assert told(editor)[1][1].startswith("blue\n[The user answered this question before")
+    (recalled,) = [
+        one["data"]["recalled"] for one in editor.events_of("tool.finished") if "recalled" in one["data"]
+    ]
+    assert recalled == {"question": "  which   COLOUR? ", "answer": "blue"}
+    said = [one.text for one in editor.said if "as before" in one.text]
+    assert said == ["Outrider: “which COLOUR?” is answered as before: blue"]
 
 
 @pytest.mark.parametrize(("autonomy", "most"), [("cautious", 5), (None, 3), ("decisive", 1)])

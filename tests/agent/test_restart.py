@@ -395,3 +395,32 @@ async def test_unknown_sessions_are_unknown(workspace):
                 await editor.command(name, params)
             assert (error.value.code, error.value.data["reason"]) == (-32803, "unknown_id"), name
         assert (await editor.command("outrider.status"))["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    ("does", "reason"),
+    [
+        (lambda root: None, "checked"),
+        (lambda root: (root / "never_read.py").write_text("more = 1\n"), "unverified"),
+        (lambda root: (root / "made.py").write_text("more = 1\n"), "unverified"),
+        (lambda root: (root / "below" / "never_read.py").unlink(), "unverified"),
+        (lambda root: (root / "ignored.py").write_text("more = 1\n"), "checked"),
+        (lambda root: (root / "never_read.md").write_text("More.\n"), "checked"),
+    ],
+    ids=["nothing", "written", "made", "deleted", "ignored", "note"],
+)
+async def test_what_others_change_before_a_restart_makes_an_earlier_check_stale(does, reason, workspace):
+    (workspace / "below").mkdir()
+    for name in ("never_read.py", "ignored.py", "never_read.md", "below/never_read.py", "below/stays.py"):
+        (workspace / name).write_text("old = 1\n")
+    (workspace / ".gitignore").write_text("ignored.py\n")
+    check = call("run_command", command="python3 -m py_compile tariff.py", called="check")
+    house = House(workspace, [step(FIX), step(check), step(COLOUR), DONE])
+    real = {**FULL, "testing": {"ids": None, "clock": None}}
+    session, turn, item = await parked(house, settings=real)
+    does(workspace)
+    async with house.server(answers=lambda _: Never(), settings=real) as editor:
+        await editor.command("outrider.answer", {"id": item["id"], "answer": "blue"})
+        ended = await editor.wait_turn(turn)
+        assert (ended["outcome"], ended["reason"]) == ("completed", reason)
+        await house.whole(editor, session)

@@ -57,6 +57,44 @@ def test_a_slip_is_a_usage_error_that_says_what(argv, words, capsys):
     assert words in said(capsys)
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", "x"],
+        ["run", "x", "-C", "/"],
+        ["run", "x", "--state-dir", "state"],
+        ["run", "x", "--model", "scripted:script.json"],
+        ["sessions"],
+        ["doctor"],
+        ["export"],
+        ["changes"],
+        ["undo"],
+        ["trust", "add", "."],
+        ["permissions", "list"],
+        ["scenario", "check", "a.toml"],
+        ["prompt"],
+        ["events", "ses_1"],
+        ["models"],
+        ["trust", "list"],
+    ],
+)
+def test_without_a_working_directory_it_says_so_in_one_line_or_does_not_need_one(argv, tmp_path):
+    begin = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone');"
+    begin += "from outrider.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    env = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", begin, *argv],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    if done.returncode == ExitCode.USAGE and "usage" not in done.stderr.lower():
+        assert done.stderr.startswith("error: ") and len(done.stderr.splitlines()) == 1
+
+
 def test_the_help_names_every_command(capsys):
     assert command_line.main(["--help"]) == 0
     text = said(capsys)

@@ -653,3 +653,22 @@ def test_a_turn_that_ends_with_a_failed_check_says_where_it_fails():
     assert "a.py" not in ended(shown, 0)[-1]
     ran(shown, 1, *range(1, 12))
     assert ended(shown, 1)[-2:] == ["  a.py:8: no 8", "  and 3 more"]
+
+
+def test_a_check_of_the_task_is_told_from_a_command_of_the_model():
+    shown = Shown().event("verify.started", attempt=1, calls=[{"id": "check", "command": "true"}])
+    for call_id in ("check", "other"):
+        shown.event("tool.requested", callId=call_id, name="run_command", input={"command": "true"})
+        shown.event("tool.started", callId=call_id)
+    text = shown.stream.getvalue()
+    assert "$ true  (the task's check)\n" in text and "$ true\n" in text
+
+
+def test_a_question_that_was_not_asked_again_is_shown_with_its_answer_and_without_words_for_the_model():
+    recalled = {"question": "Which colour?", "answer": "blue"}
+    shown = Shown().event("tool.requested", callId="q", name="ask_user", input={"question": "Which colour?"})
+    told = "blue\n[The user answered this question before, and was not asked again.]"
+    shown.event("tool.finished", callId="q", name="ask_user", status="ok", content=told, recalled=recalled)
+    text = shown.stream.getvalue()
+    assert "? Which colour?\n  answered as before: blue\n" in text
+    assert "not asked again" not in text

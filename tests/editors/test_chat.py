@@ -220,6 +220,49 @@ def test_files_and_commands_are_completed(workspace):
         terminal.wait("Look at @tariff.py")
 
 
+def test_the_help_puts_a_space_behind_each_command(workspace):
+    with chatting(workspace, rows=50, columns=120) as terminal:
+        terminal.keys("/help\r")
+        terminal.wait("twice leaves at once")
+        for command, what in (
+            ("/undo [step|turn|session|id]", "undo the last turn"),
+            ("/check [command|none]", "a command that decides"),
+            ("/start [document]", "carry out a written plan"),
+        ):
+            (line,) = [line.strip() for line in terminal.lines if line.strip().startswith(f"{command} ")]
+            assert line.removeprefix(command).startswith("  ") and what in line
+
+
+def test_a_plan_is_written_and_started_with_a_check(workspace):
+    steps = {"goal": "Halve the price", "steps": ["Change the factor"]}
+    write = {"tool_calls": [{"name": "write_plan", "input": steps}]}
+    planned = {"text": "The plan is written."}
+    expect = {"messages_contain": "1. Change the factor"}
+    with chatting(workspace, write, planned, {**EDIT, "expect": expect}, DONE, columns=120) as terminal:
+        terminal.keys("/start\r")
+        terminal.wait("There is no plan yet")
+        terminal.keys("/check grep -q 'hours \\* 2' tariff.py\r")
+        terminal.wait("Checks of the next tasks: `grep")
+        terminal.keys("/plan Make it cheaper.\r")
+        terminal.wait("(change what you like, then: /start)")
+        terminal.wait("ready")
+        terminal.keys("/start\r")
+        terminal.wait("> Carry out the plan in .outrider/plans/halve-the-price.md: Halve the price")
+        answer(terminal, "1", "\r")
+        terminal.wait("checked: check (`grep")
+        assert "The steps, which the user has approved" not in terminal.text
+        terminal.wait("ready")
+        terminal.keys("/check none\r")
+        terminal.wait("have no check of their own")
+        terminal.keys("/new\r")
+        terminal.wait("begins a new session")
+        terminal.keys("/start\r")
+        terminal.wait("1  .outrider/plans/halve-the-price.md")
+        terminal.keys("\x1b")
+        terminal.keys("/start nosuch.md\r")
+        terminal.wait("nosuch.md")
+
+
 def test_a_command_of_the_user_is_told_with_the_next_message(workspace):
     told = {"text": "I see.", "expect": {"messages_contain": "I ran `echo $((40 + 2))`"}}
     with chatting(workspace, told) as terminal:

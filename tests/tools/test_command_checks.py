@@ -189,7 +189,11 @@ def test_a_check_of_something_else_covers_nothing(one, other):
 
 
 def test_tests_that_are_not_there_show_nothing():
-    assert checked_nothing("python -m pytest tests/typo.py", 4)
-    assert checked_nothing("pytest", 5)
+    assert (
+        checked_nothing("python -m pytest tests/typo.py", 4) == "was called in a wrong way and ran no tests"
+    )
+    assert checked_nothing("pytest", 5) == checked_nothing("python3 -m unittest -q", 5) == "found no tests"
+    assert checked_nothing("cargo test", 127) == "could not be started"
+    assert not checked_nothing("python3 -m unittest", 1)
     assert not checked_nothing("pytest", 1)
     assert not checked_nothing("make test", 4)

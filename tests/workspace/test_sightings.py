@@ -166,3 +166,41 @@ async def test_what_was_written_made_or_deleted_since_a_count_is_told_and_what_i
     desk.write("made.py", "a\n")
     (desk.root / "deleted.py").unlink()
     assert await looking.changed_since(before) == ["deleted.py", "made.py", "written.py"]
+
+
+async def test_what_was_written_made_or_deleted_lately_is_told_by_its_time(desk, looking):
+    (desk.root / "below").mkdir()
+    (desk.root / "still").mkdir()
+    for name in (
+        "same.py",
+        "written.py",
+        "below/deleted.py",
+        "below/stays.py",
+        "still/same.py",
+        "still/ignored.log",
+    ):
+        desk.write(name, "a\n")
+    desk.write(".gitignore", "*.log\n")
+    since = latest = (desk.root / ".gitignore").stat().st_ctime_ns
+    while latest <= since + 1000:  # the times of files stand still for some milliseconds
+        latest = desk.write("still/ignored.log", "b\n").stat().st_ctime_ns
+    desk.write("written.py", "b\n")
+    desk.write("made.py", "a\n")
+    (desk.root / "below" / "deleted.py").unlink()
+    now = await looking.count()
+    assert await looking.changed_after((now.at - since) / 1e9 - 1e-6, now) == [
+        "below",
+        "made.py",
+        "written.py",
+    ]
+
+
+async def test_a_file_that_is_there_and_no_search_looks_at_is_ignored(desk, looking):
+    for name in ("a.py", "b.log", "sub/c.log"):
+        (desk.root / name).parent.mkdir(exist_ok=True)
+        desk.write(name, "a\n")
+    (desk.root / "link").symlink_to("sub")
+    (desk.root / "alias.log").symlink_to("a.py")
+    desk.write(".gitignore", "*.log\n")
+    asked = ["a.py", "b.log", "sub/c.log", "link/c.log", "alias.log", "gone.log", "../outside.py"]
+    assert await looking.ignored(asked) == ["b.log", "sub/c.log", "link/c.log"]

@@ -273,6 +273,14 @@ class WorkspaceTouched(EventData):
     """Why its other changes are unknown; absent if everything was compared."""
 
 
+class WorkspaceIgnored(EventData):
+    """Files that changed after a check are ignored (by `.gitignore` and the like), so the check still stands."""
+
+    TYPE = "workspace.ignored"
+    paths: list[str]
+    """The files."""
+
+
 class RenamedFile(Wire):
     """A file that has a new path."""
 

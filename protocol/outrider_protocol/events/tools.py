@@ -112,6 +112,15 @@ class WireImage(Wire):
     """Bytes."""
 
 
+class Recalled(Wire):
+    """A question that the user was not asked, because they had answered it before."""
+
+    question: str
+    """The question, as it is shown."""
+    answer: str
+    """What they answered, which counts again."""
+
+
 class ToolFinished(EventData):
     """The result of a call. Every call has exactly one."""
 
@@ -133,6 +142,8 @@ class ToolFinished(EventData):
     """How many placeholders for secrets are in `content`."""
     verdict: Verdict | None = None
     """For an edit: what it does to the problems that language servers find. In an error: why it was not asked for yet."""
+    recalled: Recalled | None = None
+    """For a question that the user had answered before: that answer, which users are shown instead of `content`."""
 
 
 class ApprovalRequested(EventData):

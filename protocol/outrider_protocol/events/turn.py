@@ -131,6 +131,8 @@ class TurnQueued(EventData):
     """As in `turn.started`."""
     plan: list[PlanItem] | None = None
     """As in `turn.started`."""
+    plan_document: str | None = None
+    """As in `turn.started`."""
     continues: str | None = None
     """As in `turn.started`."""
 
@@ -173,7 +175,9 @@ class TurnStarted(EventData):
     checks: list[str] | None = None
     """Commands that decide whether it is done: those of the task, then those of the setting `verify`. Absent in old logs."""
     plan: list[PlanItem] | None = None
-    """The steps that its plan begins with."""
+    """The steps that its plan begins with, and that stay in it."""
+    plan_document: str | None = None
+    """Their document, by its path in the workspace."""
     continues: str | None = None
     """The turn that it goes on with: its task and steps are in the conversation, and `prompt` is that task."""
 

@@ -316,7 +316,8 @@ class Updates:
         if call.flushing is not None:
             call.flushing.cancel()
         status: ToolCallStatus = "completed" if data["status"] == "ok" else "failed"
-        text = visible(data["content"])
+        recalled = data.get("recalled")
+        text = visible(f"Answered as before: {recalled['answer']}" if recalled else data["content"])
         shown = (
             text
             if len(text) <= _SHOWN_OF_RESULT

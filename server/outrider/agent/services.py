@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from outrider.agent.customization.files import Files
 from outrider.agent.customization.hooks import HookRun
 from outrider.agent.customization.toolbox import Brought
-from outrider.agent.interaction.plan_document import Plan, PlanProblem
+from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.state.record import Record
 from outrider.agent.state.state import SessionState
 from outrider.agent.trust import WorkspaceTrust
@@ -121,6 +121,10 @@ class PlansHere(Protocol):
 
     async def read(self, uri: str) -> tuple[str, Plan] | PlanProblem:
         """The plan in a document, with the document's path."""
+        ...
+
+    async def steps_of(self, path: str) -> Sequence[Step] | None:
+        """The steps that a document has by now; None where it is no plan any more."""
         ...
 
 

@@ -77,8 +77,18 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if 
 KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
 
 
+CheckOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="A command that decides whether the task is done, such as 'pytest -q'. It runs when the model stops after a change; "
+        "a failure goes back to the model. Can be given several times.",
+    ),
+]
+
 COMPLETE: Final = "_OUTRIDER_COMPLETE"
 """The variable by which a shell asks what can be typed next."""
+GONE: Final = "the working directory no longer exists: change to another folder and run the command again"
 PIPE_CLOSED: Final = 128 + 13
 """What a shell gives for a program that SIGPIPE (13) ended: the reader of its output went away."""
 
@@ -116,6 +126,20 @@ def _exit_code(argv: list[str]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return ExitCode.CANCELLED
+    except FileNotFoundError:
+        # A path of any option or command may be relative to it, so it is only looked for once one is missing.
+        if not _working_directory_is_gone():
+            raise
+        Problems().error(GONE)
+        return ExitCode.USAGE
+
+
+def _working_directory_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _version(wanted: bool) -> None:
@@ -145,6 +169,7 @@ def chat(
     permission_mode: Annotated[
         PermissionMode | None, typer.Option(help="What Outrider may do without asking.")
     ] = None,
+    check: CheckOption = None,
     session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
     state_dir: StateOption = None,
     provider_url: UrlOption = None,
@@ -159,7 +184,7 @@ def chat(
     )
     if keyboard(sys.stdout) is None:
         raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
-    raise typer.Exit(asyncio.run(hold(folder(workspace), options, session)))
+    raise typer.Exit(asyncio.run(hold(folder(workspace), options, session, check or ())))
 
 
 @app.command()
@@ -201,14 +226,7 @@ def run(
             "protected files that a command changed; the default without a user is put-back. Can be given several times.",
         ),
     ] = None,
-    check: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="A command that decides whether the task is done, such as 'pytest -q'. It runs when the model stops after a change; "
-            "a failure goes back to the model. Can be given several times.",
-        ),
-    ] = None,
+    check: CheckOption = None,
     plan: Annotated[
         Path | None,
         typer.Option(

@@ -143,6 +143,7 @@ class Renderer:
         *,
         after_rejection: str = "",
         flow: TextFlow | None = None,
+        start: str = "outrider run --plan {path}",
     ) -> None:
         """Show a session on a console.
 
@@ -151,9 +152,11 @@ class Renderer:
             problems: Where errors, warnings and messages go; None is standard error.
             after_rejection: Said whenever something was rejected.
             flow: Shows the model's text as it comes; None prints it as it is.
+            start: How the plan at `{path}` is started.
         """
         self._console = console
         self._after_rejection = after_rejection
+        self._start = start
         self._calls: dict[str, _Call] = {}
         self._proposed: dict[str, list[logged.EditProposed]] = {}
         """The changes that were worked out, by call."""
@@ -162,6 +165,8 @@ class Renderer:
         self._refused: set[str] = set()
         """Calls of which it is shown that they were rejected, and why."""
         self._plan_shown: dict[str, str] = {}
+        self._checks: set[str] = set()
+        """Calls that are checks of the task, and not the model's."""
         self._failures: dict[str, list[logged.CheckFailure]] = {}
         """What checks say is wrong, by command, as they went the last time."""
         self._flow: TextFlow = flow if flow is not None else Flow(console)
@@ -306,6 +311,8 @@ class Renderer:
                 name = event["data"]["name"]
                 call = _Call(name, essential_argument(name, event["data"]["input"]))
                 self._calls[event["data"]["callId"]] = call
+            case "verify.started":
+                self._checks = {one["id"] for one in event["data"]["calls"]}
             case "tool.started":
                 self._call_started(event["data"]["callId"])
             case "tool.finished":
@@ -362,11 +369,9 @@ class Renderer:
             case "plan.updated":
                 self._plan(event["data"]["items"])
             case "plan.written":
-                path = event["data"]["path"]
-                self._line(
-                    f"Plan: {visible(path)} (change what you like, then: outrider run --plan {shlex.quote(visible(path))})",
-                    "bold",
-                )
+                path = visible(event["data"]["path"])
+                start = self._start.format(path=shlex.quote(path))
+                self._line(f"Plan: {path} (change what you like, then: {start})", "bold")
             case "context.compacted":
                 self._line(
                     f"older messages were summarised ({event['data']['before']} to {event['data']['after']} tokens)",
@@ -414,7 +419,8 @@ class Renderer:
         call.started = True
         if call.name == "run_command":
             self._line("")
-            self._line(f"$ {call.argument}", "bold")
+            check = "  (the task's check)" if call_id in self._checks else ""
+            self._line(f"$ {call.argument}{check}", "bold")
         if early := self._unclaimed.pop(call_id, None):
             self._output(call_id, "".join(early))
 
@@ -444,6 +450,11 @@ class Renderer:
             self._failures[ran["command"]] = ran.get("failures", [])
         if call.name == "run_command" and status not in ("denied", "skipped"):
             self._command_finished(call, status, content)
+            return
+        if recalled := data.get("recalled"):
+            self._line("")
+            self._line(f"? {visible(recalled['question'])}", "bold")
+            self._line(f"  {answered_as_before(recalled)}", "dim")
             return
         if status == "ok" and call.name in _SHOWN_BY_THEIR_EVENTS:
             return
@@ -610,6 +621,11 @@ def verdict(data: logged.TurnFinished) -> str:
     if (done := data.get("done")) is not None:
         return one_line(done["line"])
     return _OF_OLD_LOGS.get(data["reason"], "") if data["outcome"] == "completed" else ""
+
+
+def answered_as_before(recalled: logged.Recalled) -> str:
+    """Of a question that was not asked again: what counts."""
+    return f"answered as before: {visible(recalled['answer'])}"
 
 
 def essential_argument(tool: str, arguments: Any) -> str:

@@ -255,7 +255,7 @@ class _Player:
             case "turn.queued" | "turn.started" if "continues" in data:
                 self._start(session.go_on_with(_continued(session.id, data), turn_id, data["model"]))
             case "turn.queued" | "turn.started":
-                keys = ("prompt", "mode", "context", "limits", "thinking", "plan")
+                keys = ("prompt", "mode", "context", "limits", "thinking", "plan", "planDocument")
                 given = {key: data[key] for key in keys if key in data}
                 params = RunParams.from_wire({**given, "acceptance": data.get("checks", [])})
                 invoked = Invoked.from_wire(data["invoked"]) if "invoked" in data else None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
 from outrider.agent.customization.hooks import Hook, HookRun
-from outrider.agent.interaction.plan_document import Plan, PlanProblem
+from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.services import CommandsHere
 from outrider.agent.workspace_file import ChecksHere
 from outrider.ports.editor import Applied, EditorTraits, SaveWay, Unanswered
@@ -228,6 +228,13 @@ class RecordedPlans(Recorded):
         """None is read: a task that began with one says all of it."""
         return PlanProblem(_UNWRITTEN)
 
+    async def steps_of(self, path: str) -> Sequence[Step] | None:
+        """Those that are in the plan afterwards."""
+        coming = self._tape.next
+        if coming is None or coming.type != "plan.updated":
+            return None
+        return [Step(one["text"], one["status"] == "done") for one in coming.data["items"]]
+
 
 _UNWRITTEN: Final = "it was not written"
 
@@ -311,6 +318,16 @@ class RecordedFiles(Recorded):
             next((one for one in self._tape.ahead() if one.type != "workspace.changed"), None)
         )
         return []
+
+    async def changed_after(self, seconds: float, now: Count) -> Sequence[str]:
+        """The same."""
+        return await self.changed_since(now)
+
+    async def ignored(self, paths: Sequence[str]) -> Sequence[str]:
+        """Those that the next event names."""
+        await self._tape.reached(self._tape.next)
+        coming = self._tape.next
+        return coming.data["paths"] if coming is not None and coming.type == "workspace.ignored" else []
 
     def note(self, path: str, located: Located, text: str, digest: str) -> None:
         """Nothing is watched."""

@@ -25,7 +25,17 @@ from outrider.workspace.edits.change import Change, Written
 from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
 from outrider.workspace.workspace import View, Workspace
-from outrider_protocol.events import Decision, EventData, InputField, Ran, RulePattern, ToolStatus, Verdict
+from outrider_protocol.events import (
+    Decision,
+    EventData,
+    InputField,
+    PlanItem,
+    Ran,
+    Recalled,
+    RulePattern,
+    ToolStatus,
+    Verdict,
+)
 from outrider_protocol.settings import Effect, Limits, PermissionMode
 
 OUTSIDE = " outside the workspace"
@@ -48,6 +58,8 @@ class ToolResult:
     """What a command that came to its end is evidence of."""
     verdict: Verdict | None = None
     """What an edit does to the problems of the files, or would do, where that is known."""
+    recalled: Recalled | None = None
+    """The answer that the user gave to the same question before."""
 
 
 def ok(content: str, read: dict[str, str] | None = None) -> ToolResult:
@@ -242,12 +254,16 @@ class Questions(Protocol):
         """The answer to that question of the call, None where there is none yet."""
         ...
 
-    def answered_before(self, question: str) -> str | None:
-        """The answer that an earlier call of the session got to the same question, None where none did."""
+    def answered_before(self, question: str) -> Recalled | None:
+        """The same question of an earlier call of the session, with the answer that it got; None where none did."""
         ...
 
     def asks_too_often(self, call: ToolCall) -> str | None:
         """Why the model may not ask again in this turn; None where it may."""
+        ...
+
+    async def with_own_steps(self, items: Sequence[PlanItem]) -> tuple[list[PlanItem], list[PlanItem]]:
+        """A plan of the model with the steps of the user that are not in it; and those steps."""
         ...
 
     async def write_plan(

@@ -313,6 +313,7 @@ class Executor:
             images=[wire_image(image) for image in result.images] or None,
             ran=result.ran,
             verdict=result.verdict,
+            recalled=result.recalled,
         )
         blobs = {one.hash: texts[one.path] for one in read}
         self._context.log.record(finished, {**blobs, **result.image_contents})

@@ -23,6 +23,12 @@ LONGEST_POINT: Final = 1_000
 """Characters of a point of the plan, which every front end shows whole."""
 
 
+KEPT: Final = (
+    "\n[Your plan leaves out steps of the user, so they were put back. Give each word for word; one that is done or no longer needed is "
+    "`done`.]\n{steps}"
+)
+
+
 class AskUser(Params):
     """Arguments of `ask_user`."""
 
@@ -86,7 +92,8 @@ async def plan_ask(params: AskUser, call: ToolCall, context: AskContext) -> Acti
         if (known := user.answered(call, params.question)) is not None:  # before a restart
             return ok(known)
         if (known := user.answered_before(params.question)) is not None:
-            return ok(f"{known}\n[The user answered this question before, and was not asked again.]")
+            told = f"{known.answer}\n[The user answered this question before, and was not asked again.]"
+            return ToolResult("ok", told, recalled=known)
         if why := user.asks_too_often(call):
             return error(
                 f"Not asked: {why}. Assume what is most likely, say in your answer what you assumed, and go on."
@@ -97,12 +104,16 @@ async def plan_ask(params: AskUser, call: ToolCall, context: AskContext) -> Acti
 
 
 async def plan_plan(params: UpdatePlan, _call: ToolCall, context: AskContext) -> Action | ToolResult:
-    """Replace the plan."""
+    """Replace the plan, but for the steps of the user."""
 
     async def perform() -> ToolResult:
-        context.log.record(PlanUpdated(items=params.items))
-        done = sum(item.status == "done" for item in params.items)
-        return ok(f"The plan has {len(params.items)} items, {done} of them done.")
+        items, kept = await context.user.with_own_steps(params.items)
+        context.log.record(PlanUpdated(items=items))
+        done = sum(item.status == "done" for item in items)
+        told = f"The plan has {len(items)} items, {done} of them done."
+        if kept:
+            told += KEPT.format(steps="\n".join(f"- {one.text} ({one.status})" for one in kept))
+        return ok(told)
 
     return Action(access=Access("ask"), perform=perform)
 

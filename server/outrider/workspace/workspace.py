@@ -83,6 +83,14 @@ class Watch(Protocol):
         """The paths of unignored files that were made, written or deleted since then, as they are shown; some of very many."""
         ...
 
+    async def changed_after(self, seconds: float, now: Count) -> Sequence[str]:
+        """The paths of those that were written or made in the latest `seconds` before `now`, and of folders that lost one."""
+        ...
+
+    async def ignored(self, paths: Sequence[str]) -> Sequence[str]:
+        """Those of some files that are there and are ignored."""
+        ...
+
     def note(self, path: str, located: Located, text: str, digest: str) -> None:
         """Take note of the text that a change left in an open document, and of its content hash."""
         ...

@@ -1082,6 +1082,11 @@
 ---@field hash string
 ---@field path string
 
+--- A question that the user was not asked, because they had answered it before.
+---@class outrider.Recalled
+---@field answer string
+---@field question string
+
 --- The name stays, whatever a model would call the session.
 ---@class outrider.RenameParams
 ---@field sessionId string
@@ -1220,6 +1225,7 @@
 ---@field mode? 'agent'|'plan'|'explore'
 ---@field model? string
 ---@field plan? outrider.PlanItem[]
+---@field planDocument? string
 ---@field prompt string
 ---@field sessionId? string
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
@@ -1559,6 +1565,7 @@
 ---@field name string
 ---@field ran? outrider.Ran
 ---@field read? outrider.ReadText[]
+---@field recalled? outrider.Recalled
 ---@field secrets? outrider.Secret[]
 ---@field status 'ok'|'error'|'denied'|'cancelled'|'interrupted'|'skipped'
 ---@field verdict? outrider.Verdict
@@ -1667,6 +1674,7 @@
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
 ---@field plan? outrider.PlanItem[]
+---@field planDocument? string
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field thinking? 'off'|'low'|'medium'|'high'|'max'|integer
@@ -1692,6 +1700,7 @@
 ---@field mode 'agent'|'plan'|'explore'
 ---@field model string
 ---@field plan? outrider.PlanItem[]
+---@field planDocument? string
 ---@field prompt string
 ---@field secrets? outrider.Secret[]
 ---@field settings? outrider.TurnSettings
@@ -1848,6 +1857,11 @@
 ---@field unsure? boolean
 ---@field whole? boolean
 
+--- Files that changed after a check are ignored (by `.gitignore` and the like), so the check still stands.
+---@class outrider.WorkspaceIgnored
+---@field paths string[]
+---@field secrets? outrider.Secret[]
+
 --- A file or folder was renamed in the editor.
 ---
 --- For a session at rest it is in the log alone, even after `session.closed`.
@@ -1943,6 +1957,7 @@
 ---| 'verify.finished' # VerifyFinished
 ---| 'verify.started' # VerifyStarted
 ---| 'workspace.changed' # WorkspaceChanged
+---| 'workspace.ignored' # WorkspaceIgnored
 ---| 'workspace.renamed' # WorkspaceRenamed
 ---| 'workspace.saved' # WorkspaceSaved
 ---| 'workspace.touched' # WorkspaceTouched

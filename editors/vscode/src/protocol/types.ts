@@ -1168,6 +1168,12 @@ export interface ReadText {
   path: string;
 }
 
+/** A question that the user was not asked, because they had answered it before. */
+export interface Recalled {
+  answer: string;
+  question: string;
+}
+
 /** The name stays, whatever a model would call the session. */
 export interface RenameParams {
   sessionId: string;
@@ -1308,6 +1314,7 @@ export interface RunParams {
   mode?: "agent" | "plan" | "explore";
   model?: string;
   plan?: PlanItem[];
+  planDocument?: string;
   prompt: string;
   sessionId?: string;
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
@@ -1683,6 +1690,7 @@ export interface ToolFinished {
   name: string;
   ran?: Ran;
   read?: ReadText[];
+  recalled?: Recalled;
   secrets?: Secret[];
   status: "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
   verdict?: Verdict;
@@ -1803,6 +1811,7 @@ export interface TurnQueued {
   mode: "agent" | "plan" | "explore";
   model: string;
   plan?: PlanItem[];
+  planDocument?: string;
   prompt: string;
   secrets?: Secret[];
   thinking?: "off" | "low" | "medium" | "high" | "max" | number;
@@ -1831,6 +1840,7 @@ export interface TurnStarted {
   mode: "agent" | "plan" | "explore";
   model: string;
   plan?: PlanItem[];
+  planDocument?: string;
   prompt: string;
   secrets?: Secret[];
   settings?: TurnSettings;
@@ -2003,6 +2013,12 @@ export interface WorkspaceChanged {
   whole?: boolean;
 }
 
+/** Files that changed after a check are ignored (by `.gitignore` and the like), so the check still stands. */
+export interface WorkspaceIgnored {
+  paths: string[];
+  secrets?: Secret[];
+}
+
 /** A file or folder was renamed in the editor.  For a session at rest it is in the log alone, even after `session.closed`. */
 export interface WorkspaceRenamed {
   files: RenamedFile[];
@@ -2145,6 +2161,7 @@ export interface EventData {
   "verify.finished": VerifyFinished;
   "verify.started": VerifyStarted;
   "workspace.changed": WorkspaceChanged;
+  "workspace.ignored": WorkspaceIgnored;
   "workspace.renamed": WorkspaceRenamed;
   "workspace.saved": WorkspaceSaved;
   "workspace.touched": WorkspaceTouched;

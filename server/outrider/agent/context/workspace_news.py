@@ -6,6 +6,7 @@ once: from then on the text of now is the one that the model has seen.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -28,7 +29,7 @@ from outrider.workspace.watch.read_state import Sight
 from outrider.workspace.watch.snapshot import Count
 from outrider.workspace.watch.staleness import MOST_FILES as MOST_COMPARED
 from outrider.workspace.watch.staleness import Moved
-from outrider_protocol.events import InstructionsFound, MapDrawn, WorkspaceChanged
+from outrider_protocol.events import InstructionsFound, MapDrawn, WorkspaceChanged, WorkspaceIgnored
 
 
 async def look_around(services: Services, record: Record, turn_id: str) -> None:
@@ -97,6 +98,8 @@ class SinceChecks:
         self._ran = 0
         """How many checks had run when the files were counted."""
         self._before: Count | None = None
+        self._asked = set[str]()
+        """The changed files of which it was found out whether they are ignored."""
 
     async def count(self) -> None:
         """Take note of the files as they are, where a check has run since the last time."""
@@ -105,14 +108,30 @@ class SinceChecks:
             self._ran = evidence.ran_checks
             self._before = await self._services.workspace.watch.count() if evidence.stands else None
 
+    async def settle(self) -> None:
+        """Find out whether a check does not stand for changes of ignored files alone, and then look."""
+        evidence = self._record.state.turns[self._turn_id].evidence
+        paths = [path for path in evidence.to_blame if path not in self._asked]
+        if paths:
+            ignored = await self._services.workspace.watch.ignored(paths)
+            self._asked.update(paths)
+            if ignored:
+                self._record.append(WorkspaceIgnored(paths=list(ignored)), turn_id=self._turn_id)
+        await self.look()
+
     async def look(self) -> None:
         """Record what others changed since, so that the checks do not stand any more."""
-        before, evidence = self._before, self._record.state.turns[self._turn_id].evidence
-        if before is None or not evidence.stands:
+        evidence = self._record.state.turns[self._turn_id].evidence
+        if not evidence.stands:
             return
-        changed = [
-            path for path in await self._services.workspace.watch.changed_since(before) if counts(path)
-        ]
+        watch, before = self._services.workspace.watch, self._before
+        if before is None:  # they ran before a restart, or in the turn that this one goes on with
+            self._ran, self._before = evidence.ran_checks, await watch.count()
+            ago = self._services.runtime.clock.now() - datetime.fromisoformat(evidence.ran_at)
+            changed = await watch.changed_after(ago.total_seconds(), self._before)
+        else:
+            changed = await watch.changed_since(before)
+        changed = [path for path in changed if counts(path)]
         if not changed:
             return
         self._before = None

@@ -4,11 +4,13 @@ It is text that they write in, and may come from a repository: what it says is a
 other. What is not clear in it is said with its line, and never guessed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from outrider.agent.state.turn_state import same_words
 from outrider.ports.text import visible
+from outrider_protocol.events import PlanItem
 
 MOST_CHARACTERS: Final = 200_000
 MOST_STEPS: Final = 100
@@ -84,7 +86,7 @@ def read(text: str) -> Plan | PlanProblem:
     if len(text) > MOST_CHARACTERS:
         return PlanProblem(f"it has more than {MOST_CHARACTERS:,} characters")
     found: dict[str, list[str]] = {}
-    for heading, line in _under_headings(text):
+    for heading, line, _ in _under_headings(text):
         found.setdefault(heading, []).append(line)
     if _STEPS not in found:
         return PlanProblem("it has no heading “## Steps” with the steps below it, each as “- [ ] …”")
@@ -137,6 +139,62 @@ def task(plan: Plan, path: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
+def with_steps(items: Sequence[PlanItem], steps: Sequence[PlanItem]) -> tuple[list[PlanItem], list[PlanItem]]:
+    """A plan of the model with the steps of the user that are not in it, each behind the one that it follows; and those steps."""
+    result, at = list(items), 0
+    missing: list[PlanItem] = []
+    for step in steps:
+        places = (
+            number for number, one in enumerate(result) if same_words(one.text) == same_words(step.text)
+        )
+        if (place := next(places, None)) is not None:
+            at = place + 1
+        else:
+            result.insert(at, step)
+            missing.append(step)
+            at += 1
+    return result, [one for one in result if any(one is step for step in missing)]
+
+
+def ticked(text: str, done: Collection[str]) -> str:
+    """A document in which the steps that are done are ticked off; nothing else of it is another.
+
+    Args:
+        text: The document.
+        done: The texts of the steps that are done.
+    """
+    wanted = {same_words(one) for one in done}
+    lines = text.split("\n")
+    places = [(number, line) for heading, line, number in _under_headings(text) if heading == _STEPS]
+    for at, item in _placed_items([line for _, line in places]):
+        if f"{item} ".startswith(_DONE):
+            continue
+        is_open = f"{item} ".startswith(_OPEN)
+        if same_words(visible(item[4:] if is_open else item)) not in wanted:
+            continue
+        number = places[at][0]
+        mark = _mark_of(lines[number])
+        rest = lines[number][len(mark) :]
+        if mark:
+            lines[number] = f"{mark}[x] {rest.removeprefix('[ ] ')}"
+    return "\n".join(lines)
+
+
+def _mark_of(line: str) -> str:
+    """What stands before the text of a point of a list."""
+    blank = line[: len(line) - len(line.lstrip())]
+    text = line[len(blank) :]
+    if text.startswith(_BULLETS):
+        length = 2
+    else:
+        number, dot, _ = text.partition(". ")
+        length = len(number) + 2 if dot and number.isdigit() else 0
+    if not length:
+        return ""
+    rest = text[length:]
+    return blank + text[:length] + rest[: len(rest) - len(rest.lstrip())]
+
+
 def drafted(answer: str) -> Plan:
     """The steps, files and checks of a plan that stands in an answer: below those headings, or all points of its lists as steps."""
     found = read(answer)
@@ -146,10 +204,10 @@ def drafted(answer: str) -> Plan:
     return Plan("", (), tuple(map(Step, points[:MOST_STEPS])), (), (), "")
 
 
-def _under_headings(text: str) -> Iterator[tuple[str, str]]:
-    """Each line with the known heading that it stands under. Others, and what they hold, are notes."""
+def _under_headings(text: str) -> Iterator[tuple[str, str, int]]:
+    """Each line with the known heading that it stands under, and its number, from 0. Others, and what they hold, are notes."""
     heading, fence = "", ""
-    for line in text.replace("\r\n", "\n").split("\n"):
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n")):
         if fence:
             fence = "" if line.strip() == fence else fence
         elif line.lstrip().startswith(_FENCES):
@@ -161,30 +219,36 @@ def _under_headings(text: str) -> Iterator[tuple[str, str]]:
                 continue
             if name in _HEADINGS and level <= 3:
                 heading = name
-                yield heading, ""
+                yield heading, "", number
                 continue
             heading = heading if level > 2 and heading else _NOTES
         if heading and not (line.strip().startswith("<!--") and line.strip().endswith("-->")):
-            yield heading, line
+            yield heading, line, number
 
 
 def _items(lines: Sequence[str]) -> list[str]:
-    """The points of a list. Lines that are indented, or follow at once without a mark, belong to the one before."""
-    found: list[str] = []
+    """The points of a list."""
+    return [text for _, text in _placed_items(lines)]
+
+
+def _placed_items(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The points of a list, each with the place of its first line. Lines that are indented, or follow at once without a mark, belong to the one before."""
+    found: list[tuple[int, str]] = []
     fenced = ended = False
-    for line in lines:
+    for number, line in enumerate(lines):
         text = line.strip()
         if text.startswith(_FENCES):
             fenced = not fenced
         elif not text:
             ended = True
         elif fenced and not line.startswith((" ", "\t")):
-            found.append(text)
+            found.append((number, text))
         elif (point := _point(line)) is not None:
-            found.append(point)
+            found.append((number, point))
             ended = False
         elif found and (not ended or line.startswith((" ", "\t"))):
-            found[-1] = f"{found[-1]} {text}".strip()
+            first, before = found[-1]
+            found[-1] = first, f"{before} {text}".strip()
     return found
 
 

@@ -1,10 +1,11 @@
 """Writes the documents of plans, and reads them when they are to be started. They lie in `.outrider/plans/` of the first folder."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from outrider.agent.interaction.plan_document import MOST_CHARACTERS, Plan, PlanProblem, read, written
+from outrider.agent.interaction.plan_document import MOST_CHARACTERS, Plan, PlanProblem, Step, read, written
 from outrider.agent.interaction.shown_documents import FOLDER, plan_paper
 from outrider.workspace.disk.disk import DiskProblem, read_bytes
 from outrider.workspace.paths import PathProblem
@@ -75,6 +76,11 @@ class PlanPapers:
             if isinstance(plan, PlanProblem)
             else (shown, plan)
         )
+
+    async def steps_of(self, path: str) -> Sequence[Step] | None:
+        """The steps that a document has by now; None where it is gone, or no plan any more."""
+        found = await self.read(path)
+        return None if isinstance(found, PlanProblem) else found[1].steps
 
     async def _is_as_written(self, path: str) -> bool:
         """Whether a document is as it was written, so that nothing of the user's is lost with it."""

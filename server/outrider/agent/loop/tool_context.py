@@ -11,7 +11,7 @@ from typing import Any, Final
 from outrider.agent.context.budget import Budget
 from outrider.agent.context.workspace_news import Knowledge
 from outrider.agent.interaction.inbox import Asking, Inbox, Question
-from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
+from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step, with_steps
 from outrider.agent.loop.live import Live
 from outrider.agent.loop.server_questions import ServerQuestions
 from outrider.agent.services import Runtime, Services, TurnVerdicts
@@ -42,7 +42,9 @@ from outrider_protocol.events import (
     EventData,
     InputField,
     Mode,
+    PlanItem,
     PlanWritten,
+    Recalled,
     SandboxAbsent,
     ToolFinished,
     ToolStarted,
@@ -379,9 +381,11 @@ class User:
         answered = _known(self._record, call).answered
         return answered[1] if answered and answered[0] == self._inbox.as_shown(question) else None
 
-    def answered_before(self, question: str) -> str | None:
-        """The answer that an earlier call of the session got to the same question."""
-        return self._record.state.answers.get(same_words(self._inbox.as_shown(question)))
+    def answered_before(self, question: str) -> Recalled | None:
+        """The same question of an earlier call of the session, with the answer that it got."""
+        shown = self._inbox.as_shown(question)
+        answer = self._record.state.answers.get(same_words(shown))
+        return None if answer is None else Recalled(question=shown, answer=answer)
 
     def asks_too_often(self, call: ToolCall) -> str | None:
         """Why the model may not ask again in this turn; None where it may."""
@@ -491,6 +495,22 @@ class User:
             if withheld:
                 with self._budget.held():
                     await trust.ask(folder, withheld, session_id, self._log.turn_id, seconds)
+
+    async def with_own_steps(self, items: Sequence[PlanItem]) -> tuple[list[PlanItem], list[PlanItem]]:
+        """A plan of the model with the steps of the user that are not in it; and those steps."""
+        state, shown = self._record.state, self._inbox.as_shown
+        turn = state.turns[self._log.turn_id]
+        steps = turn.own_steps
+        # They may have changed the document since they started it.
+        if turn.plan_document is not None and (
+            now := await self._services.plans.steps_of(turn.plan_document)
+        ):
+            steps = [PlanItem(text=shown(one.text), status="done" if one.done else "pending") for one in now]
+        known = {same_words(one.text): one.status for one in state.plan}
+        steps = [
+            one.model_copy(update={"status": known.get(same_words(one.text), one.status)}) for one in steps
+        ]
+        return with_steps(items, steps)
 
     async def write_plan(
         self, goal: str, steps: Sequence[str], files: Sequence[str], checks: Sequence[str], notes: str = ""

@@ -271,6 +271,7 @@ class Turn:
             if self._cancel_reason is not None:
                 raise asyncio.CancelledError
             finish = await self._loop()
+            await self._since_checks.settle()
         except asyncio.CancelledError:
             if self.suspended:
                 return
@@ -586,7 +587,7 @@ class Turn:
     async def _goes_back(self) -> str:
         """Why the model is asked once more that would end the turn: a check of the task failed, or it is told what it left undone."""
         await self._context.verdicts.settle()
-        await self._since_checks.look()
+        await self._since_checks.settle()
         if await self._checks_fail():
             return "check_failed"
         wanted = self._services.runtime.settings().reminders and self._asker.takes_reminders
@@ -779,19 +780,24 @@ class Turn:
                 self._append(ToolFinished(call_id=call.id, name=call.name, status=status, content=why))
 
     def _end(self, finish: Finish) -> None:
-        calls = [call.call for call in self._state.calls.values() if not call.finished]
+        turn = self._state
+        calls = [call.call for call in turn.calls.values() if not call.finished]
         status: ToolStatus = "cancelled" if finish.outcome == "cancelled" else "interrupted"
         self._skip(calls, f"Not finished: the turn ended ({finish.reason}).", status)
-        if self._state.phase != "finish":
+        if turn.phase != "finish":
             self._enter("finish", finish.reason)
         self._append(
             TurnFinished(
                 outcome=finish.outcome,
                 reason=finish.reason,
                 summary=finish.summary,
-                usage=self._state.usage,
-                done=self._state.evidence.done(self._record.state.plan, self._state.checks)
-                if self._state.checks is not None
+                usage=turn.usage,
+                done=turn.evidence.done(
+                    self._record.state.plan,
+                    turn.checks,
+                    lacks_plan=turn.mode == "plan" and turn.plan_path is None,
+                )
+                if turn.checks is not None
                 else None,
             )
         )

@@ -330,6 +330,7 @@ class Session:
             "thinking": params.thinking,
             "invoked": invoked,
             "plan": params.plan,
+            "plan_document": params.plan_document,
             "checks": list(dict.fromkeys([*(params.acceptance or ()), *self._runtime.settings().verify])),
         }
         return await self._give(turn_id, fields)
@@ -671,6 +672,7 @@ class Session:
                     settings=self._settings(),
                     checks=turn.checks,
                     plan=turn.steps_given,
+                    plan_document=turn.plan_document,
                     continues=turn.continues,
                 ),
                 turn_id=turn.turn_id,

@@ -16,8 +16,6 @@ from outrider_protocol.events import CheckKind, CheckRun, Done, DoneDiagnostics,
 
 State = Literal["no_changes", "unverified", "checked", "check_failed"]
 
-_COULD_NOT_START: Final = (126, 127)
-"""Exit codes of bash where there is no such program, or it cannot be run: nothing was checked."""
 _NOTED: Final = (".md", ".markdown")
 _NAMED: Final[Mapping[CheckKind, str]] = {
     "test": "tests", "types": "types", "lint": "lint", "build": "build", "other": "check",
@@ -29,7 +27,8 @@ _MOST_NAMED: Final = 2
 
 
 Texts = tuple[int, frozenset[tuple[str, str | None]]]
-"""What a turn changed: how many changes left nobody knows what, and the files that differ from before it, with the hashes of their texts."""
+"""What a turn changed: how many changes left nobody knows what, and the files that differ from before it, with the hashes of their texts.
+Whether a file is ignored, so that no check sees it, may become known later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,8 @@ class _Went:
     seconds: float
     saw: Texts
     """What was changed when it ran."""
+    nothing: str = ""
+    """Why it checked nothing, in words."""
     stale: bool = False
     """Whether something else is changed now: a file was changed since, and not changed back."""
 
@@ -72,7 +73,11 @@ class Evidence:
     """Whether a command was not allowed to run."""
     ran_checks: int = 0
     """How many checks have run."""
+    ran_at: str = ""
+    """When the latest came to its end, as its event says."""
     _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
+    _vain: tuple[str, str, Texts] | None = None
+    """The latest check that checked nothing and was not demanded: the command, why, and what was changed when it ran."""
     _first: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The hash of what each changed file had before, where it is known what it has now."""
     _now: dict[str, str | None] = field(default_factory=dict[str, str | None])
@@ -83,6 +88,8 @@ class Evidence:
     """Changes that left nobody knows what."""
     _does: bool = False
     """Whether one of those was not made by others."""
+    _ignored: set[str] = field(default_factory=set[str])
+    """Those of which it is known that they are ignored."""
     left: list[logged.Problem] = field(default_factory=list["logged.Problem"])
     """The errors that its edits brought, as far as they are not known to be gone."""
     fixed: int = 0
@@ -94,7 +101,7 @@ class Evidence:
         """The same, for a turn that goes on with this one."""
         return replace(
             self, paths=set(self.paths), _went=dict(self._went), _first=dict(self._first), _now=dict(self._now),
-            _own=set(self._own), left=list(self.left),
+            _own=set(self._own), _ignored=set(self._ignored), left=list(self.left),
         )  # fmt: skip
 
     @property
@@ -117,6 +124,29 @@ class Evidence:
         """What is changed now that a check could see."""
         return self._unknown, frozenset(one for one in self._now.items() if counts(one[0]))
 
+    @property
+    def to_blame(self) -> Sequence[str]:
+        """The files for whose change alone checks do not stand any more."""
+        ran = [dict(went.saw[1]) for went in self._went.values() if went.stale]
+        now = dict(self._seen(self.texts)[1])
+        return sorted(
+            {
+                path
+                for saw in ran
+                for path in saw.keys() | now.keys()
+                if path not in self._ignored and saw.get(path, "") != now.get(path, "")
+            }
+        )
+
+    def ignore(self, paths: Sequence[str]) -> None:
+        """Take note that no check sees these files: they are ignored."""
+        self._ignored.update(paths)
+        self._outdate()
+
+    def _seen(self, texts: Texts) -> Texts:
+        """What of it a check could see, as far as is known."""
+        return texts[0], frozenset(one for one in texts[1] if one[0] not in self._ignored)
+
     def change(self, *changes: FileChange, by_others: bool = False) -> None:
         """Take note that files changed; one that is again as before the turn does not count."""
         for one in changes:
@@ -136,21 +166,27 @@ class Evidence:
         self._outdate()
 
     def _outdate(self) -> None:
-        texts = self.texts
-        self._went = {command: replace(went, stale=went.saw != texts) for command, went in self._went.items()}
+        now = self._seen(self.texts)
+        self._went = {
+            command: replace(went, stale=self._seen(went.saw) != now) for command, went in self._went.items()
+        }
 
-    def ran(self, ran: logged.Ran, seconds: float, saw: Texts, *, demanded: bool = False) -> None:
+    def ran(self, ran: logged.Ran, seconds: float, saw: Texts, at: str, *, demanded: bool = False) -> None:
         """Take note of a command that came to its end.
 
         Args:
             ran: What it was, and its exit code.
             seconds: How long it took.
             saw: What was changed when it ran.
+            at: When it came to its end.
             demanded: Whether it was demanded as a check, and so is one, whatever it is.
         """
         kind, code = ran["kind"], ran.get("exitCode")
-        nothing = kind == "other" or code in _COULD_NOT_START or checked_nothing(ran["command"], code)
-        if nothing and not demanded:
+        nothing = checked_nothing(ran["command"], code)
+        if not demanded and kind == "other":
+            return
+        if not demanded and nothing:
+            self._vain = ran["command"], nothing, saw
             return
         if code == 0:  # all of `pytest` is more than `pytest tests/test_a.py`, which failed before
             covered = [
@@ -160,7 +196,10 @@ class Evidence:
                 del self._went[one]
         self._went.pop(ran["command"], None)
         self.ran_checks += 1
-        self._went[ran["command"]] = _Went(kind, code, seconds, saw, saw != self.texts)
+        self.ran_at = at
+        self._went[ran["command"]] = _Went(
+            kind, code, seconds, saw, nothing, self._seen(saw) != self._seen(self.texts)
+        )
 
     def judge(self, verdict: logged.Verdict) -> None:
         """Take note of what an edit did to the errors that language servers find."""
@@ -195,12 +234,19 @@ class Evidence:
         """Whether all these were run since the last change."""
         return all(one in self._went and not self._went[one].stale for one in checks)
 
-    def done(self, plan: Sequence[PlanItem], checks_of_task: Sequence[str] = ()) -> Done:
+    def done(
+        self,
+        plan: Sequence[PlanItem],
+        checks_of_task: Sequence[str] = (),
+        *,
+        lacks_plan: bool = False,
+    ) -> Done:
         """What it comes to, on the wire, with the items of the plan that are open.
 
         Args:
             plan: The session's plan.
             checks_of_task: Commands that run when the model stops after a change.
+            lacks_plan: Whether it was to write a plan document, and has written none.
         """
         open_items = [item.text for item in plan if item.status != "done"]
         order = sorted(self._went.items(), key=lambda one: (one[1].stale, one[1].passed))
@@ -216,6 +262,7 @@ class Evidence:
             for command, went in order
         ]
         said = [
+            "no plan was written" if lacks_plan else "",
             self._said(bool(checks_of_task)),
             said_of_errors(len(self.left)),
             _said_of_plan(len(open_items)),
@@ -243,7 +290,10 @@ class Evidence:
                 return f"checked: {_some(told)}"
             case "unverified" if not self.needs_check:
                 return "only Markdown was changed"
-            case "unverified" if self._went:
+            case "unverified" if self._vain and self._seen(self._vain[2]) == self._seen(self.texts):
+                command, why, _ = self._vain
+                return f"unverified: `{_short(command)}` {why}"
+            case "unverified" if self._went or self._vain:
                 return "unverified: no check was run after the last change"
             case "unverified":
                 return "unverified: no check was run"
@@ -270,7 +320,9 @@ def _is_same(one: logged.Problem, other: logged.Problem) -> bool:
 
 
 def _failure(command: str, went: _Went) -> str:
-    how = "did not end by itself" if went.exit_code is None else f"exit code {went.exit_code}"
+    how = went.nothing or (
+        "did not end by itself" if went.exit_code is None else f"exit code {went.exit_code}"
+    )
     return f"`{_short(command)}` ({how})"
 
 

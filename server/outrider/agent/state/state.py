@@ -241,6 +241,8 @@ class SessionState:
                 _verifying(self, event.data)
             case "verify.finished":
                 _verified(self, event.data)
+            case "workspace.ignored" if self.turn:
+                self.turn.evidence.ignore(event.data["paths"])
             case "workspace.changed" | "workspace.touched":
                 _changed(self, event.data)
             case "job.started":
@@ -316,7 +318,9 @@ def _turn_of(event: Logged[logged.TurnQueued | logged.TurnStarted]) -> TurnState
         thinking=data.get("thinking"),
         checks=data.get("checks"),
         invoked=Invoked.from_wire(data["invoked"]) if "invoked" in data else None,
-        steps_given=[PlanItem.from_wire(one) for one in data["plan"]] if "plan" in data else None,
+        steps_given=(steps := [PlanItem.from_wire(one) for one in data["plan"]] if "plan" in data else None),
+        own_steps=steps or (),
+        plan_document=data.get("planDocument"),
         continues=data.get("continues"),
     )
 
@@ -336,6 +340,7 @@ def _started(state: SessionState, event: Logged[logged.TurnStarted]) -> None:
     if before is not None:
         # What was changed and checked there counts on.
         turn.told, turn.evidence = before.told or before.asked, before.evidence.copy()
+        turn.own_steps, turn.plan_document = before.own_steps, before.plan_document
     turn.before = Before(state.seen.copy(), state.memory.mark(), dict(state.answers))
     state.turns.pop(turn.turn_id, None)
     state.turns[turn.turn_id] = turn
@@ -474,6 +479,10 @@ def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> N
         state.since.append(Message("tool", data["content"], tool_call_id=data["callId"], images=images))
     if data["status"] != "ok":
         state.failed_calls.add(data["callId"])
+    if "recalled" in data and state.turn:
+        said = f"{data['recalled']['question']} {data['recalled']['answer']}"
+        if said not in state.turn.brief:
+            state.turn.brief.append(said)
     if data["name"] == LOOK_UP and data["status"] == "ok":
         state.looked_up |= dict.fromkeys(looked_up(data["content"]))
     for item in [item for item in state.open.values() if item.call_id == data["callId"]]:
@@ -504,7 +513,7 @@ def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> N
         if call.check is not None:
             ran["command"] = call.check
         seconds = seconds_between(call.started_at, event.ts)
-        turn.evidence.ran(ran, seconds, saw, demanded=call.check is not None)
+        turn.evidence.ran(ran, seconds, saw, event.ts, demanded=call.check is not None)
 
 
 def _phase(turn: TurnState, data: logged.TurnPhase) -> None:

@@ -220,6 +220,10 @@ class TurnState:
     """How often the model may ask the user."""
     steps_given: list[PlanItem] | None = None
     """The steps that its plan begins with."""
+    own_steps: Sequence[PlanItem] = ()
+    """The steps of the user, which stay in the plan; of a turn that goes on those of the one before it, too."""
+    plan_document: str | None = None
+    """Their document."""
     brief: list[str] = field(default_factory=list[str])
     """What the user answered to the model's questions in it, each with its question."""
     planned: bool = False

@@ -117,8 +117,7 @@ class Conversation:
                 task.calls[event.data["callId"]] = step
                 task.did(step)
             case "tool.finished" if task is not None:
-                if step := task.calls.pop(event.data["callId"], None):
-                    step.came_of_it = event.data["status"]
+                _call_finished(task, event.data)
             case "approval.requested":
                 self.asked[event.data["id"]] = event.data["title"]
             case "approval.resolved" if task is not None and event.data["by"] == "person":
@@ -171,6 +170,13 @@ class Conversation:
             task.did(Step("left as it is", f"{one['path']}, line {one['line']}", one["reason"]))
         for one in data["notUndoable"]:
             task.did(Step("left as it is", one["what"], one["reason"]))
+
+
+def _call_finished(task: Task, data: logged.ToolFinished) -> None:
+    if step := task.calls.pop(data["callId"], None):
+        step.came_of_it = data["status"]
+    if recalled := data.get("recalled"):
+        task.did(Step("asked", recalled["question"], f"as before: {recalled['answer']}"))
 
 
 def _responded(task: Task, data: logged.ModelResponded) -> None:

@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -23,20 +23,25 @@ from outrider.cli.terminal import Keyboard, TerminalKeyboard, make_console, one_
 
 Object = dict[str, Any]
 
+START: Final = "/start"
+"""How a plan is started here."""
 _DUMB: Final = frozenset({"", "dumb", "unknown"})
 
 
-def chat(workspace: Path, options: Object, session_id: str | None) -> Coroutine[Any, Any, ExitCode]:
+def chat(
+    workspace: Path, options: Object, session_id: str | None, checks: Sequence[str] = ()
+) -> Coroutine[Any, Any, ExitCode]:
     """Hold a conversation in this process's terminal; gives the exit code.
 
     Args:
         workspace: The folder to work in.
         options: The `initializationOptions`.
         session_id: A session of the log to go on with.
+        checks: Commands that decide whether its tasks are done.
     """
     if os.environ.get("TERM", "") in _DUMB:
-        return _in_lines(workspace, options, session_id)
-    return _on_screen(workspace, options, session_id)
+        return _in_lines(workspace, options, session_id, checks)
+    return _on_screen(workspace, options, session_id, checks)
 
 
 # --- a screen -----------------------------------------------------------------------------------------------------
@@ -57,7 +62,9 @@ class _ScreenKeyboard:
         return await self._ask(self.label)
 
 
-async def _on_screen(workspace: Path, options: Object, session_id: str | None) -> ExitCode:
+async def _on_screen(
+    workspace: Path, options: Object, session_id: str | None, checks: Sequence[str]
+) -> ExitCode:
     from outrider.cli.chat.completion import ComposerCompleter
     from outrider.cli.chat.screen import Above, Screen, Shown, Wishes
 
@@ -79,7 +86,7 @@ async def _on_screen(workspace: Path, options: Object, session_id: str | None) -
     markdown = LiveMarkdown(console, changed)
     keyboard = _ScreenKeyboard(ask)
     surface = Surface(
-        renderer=Renderer(console, Problems(console), flow=markdown),
+        renderer=Renderer(console, Problems(console), flow=markdown, start=START),
         keyboard=keyboard,
         changed=changed,
         ask=ask,
@@ -87,7 +94,7 @@ async def _on_screen(workspace: Path, options: Object, session_id: str | None) -
         show_prompt=keyboard.show,
         suspended=suspended,
     )
-    conversation = Conversation(workspace, options, surface)
+    conversation = Conversation(workspace, options, surface, checks)
     screen = Screen(
         above,
         Shown(
@@ -129,7 +136,9 @@ async def _on_screen(workspace: Path, options: Object, session_id: str | None) -
 # --- lines --------------------------------------------------------------------------------------------------------
 
 
-async def _in_lines(workspace: Path, options: Object, session_id: str | None) -> ExitCode:
+async def _in_lines(
+    workspace: Path, options: Object, session_id: str | None, checks: Sequence[str]
+) -> ExitCode:
     """For a terminal that can only print: one message, its turn, and the next message."""
     console = make_console(sys.stdout)
     keyboard: Keyboard = TerminalKeyboard(sys.stdin.fileno())
@@ -137,8 +146,8 @@ async def _in_lines(workspace: Path, options: Object, session_id: str | None) ->
     async def ask(label: str) -> str | None:
         return await keyboard.answer(lambda _: console.print(label, end=""))
 
-    surface = Surface(Renderer(console), keyboard, _nothing, ask, lambda _: False)
-    conversation = Conversation(workspace, options, surface)
+    surface = Surface(Renderer(console, start=START), keyboard, _nothing, ask, lambda _: False)
+    conversation = Conversation(workspace, options, surface, checks)
 
     async def started() -> None:
         _greet(conversation)

@@ -50,15 +50,22 @@ class Surface:
 class Conversation:
     """One session at a time, over one server."""
 
-    def __init__(self, workspace: Path, options: Object, surface: Surface) -> None:
+    def __init__(
+        self, workspace: Path, options: Object, surface: Surface, checks: Sequence[str] = ()
+    ) -> None:
         """Prepare to speak.
 
         Args:
             workspace: The folder to work in.
             options: The `initializationOptions`.
             surface: Where the user is.
+            checks: Commands that decide whether its tasks are done.
         """
         self.workspace = workspace
+        self.checks = list(checks)
+        """Those that decide whether the next tasks are done."""
+        self.plan: str | None = None
+        """The plan document that the session wrote last."""
         self._options = {
             **options,
             "limits": {"askSeconds": ASK_SECONDS} | cast("Object", options.get("limits", {})),
@@ -169,7 +176,7 @@ class Conversation:
     async def open(self, session_id: str) -> None:
         """Go on with a session of the log; its last turn is shown. Raises CommandError."""
         events = await self._log(session_id)
-        self.status = Status(time.time)
+        self.status, self.plan = Status(time.time), None
         self.session_id = session_id
         last = max((at for at, one in enumerate(events) if one["type"] == "turn.started"), default=0)
         for at, event in enumerate(events):
@@ -178,6 +185,8 @@ class Conversation:
             if at >= last:
                 self._said(event)
                 self.renderer.event(event)
+            elif event["type"] == "plan.written":
+                self.plan = event["data"]["path"]
         told = await self.command(names.RESUME, {"sessionId": session_id})
         self._items.status(told.get("open", []))
         if "turnId" not in told:
@@ -198,7 +207,7 @@ class Conversation:
 
     def new(self) -> None:
         """Begin a session with the next message."""
-        self.session_id = None
+        self.session_id = self.plan = None
         self.status = Status(time.time)
         self.surface.changed()
 
@@ -230,7 +239,11 @@ class Conversation:
         """Show what the user said, where the model gets it."""
         match event["type"]:
             case "turn.started":
-                self._quote(event["data"]["prompt"])
+                # Of a plan that is carried out only its title is for the user: its steps are in the plan.
+                prompt = event["data"]["prompt"]
+                self._quote(prompt.partition("\n")[0] if "plan" in event["data"] else prompt)
+            case "plan.written":
+                self.plan = event["data"]["path"]
             case "model.requested" if event["data"]["purpose"] == "main":
                 texts = {name: text for name, text, steers in self.status.queue if steers}
                 for pending_id in event["data"]["steering"]:
@@ -313,14 +326,25 @@ class Conversation:
             await self.command(names.STEER, {"sessionId": self.session_id, "text": text})
             return
         ran, self._ran = self._ran, []
-        params: Object = {"prompt": "\n\n".join([text, *ran]), "mode": mode or self.mode}
+        mode = mode or self.mode
+        await self._begin(
+            names.RUN, {"prompt": "\n\n".join([text, *ran]), "mode": mode}, can_change=mode == "agent"
+        )
+
+    async def start(self, plan: Path) -> None:
+        """Carry out the plan document at an absolute path."""
+        await self._begin(names.PLAN, {"uri": plan.as_uri()}, can_change=True)
+
+    async def _begin(self, command: str, params: Object, *, can_change: bool) -> None:
         if self.session_id is not None:
             params["sessionId"] = self.session_id
         if self.model is not None:
             params["model"] = self.model
         if self.thinking is not None:
             params["thinking"] = self.thinking
-        started = await self.command(names.RUN, params)
+        if self.checks and can_change:
+            params["acceptance"] = list(self.checks)
+        started = await self.command(command, params)
         self.session_id = str(started["sessionId"])
 
     async def withdraw(self) -> None:

@@ -1,12 +1,16 @@
 """The commands of the composer: `/name`, for what is no message."""
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, cast
 
 from rich.text import Text
 
 import outrider_protocol as names
+from outrider.agent.interaction.plan_papers import PLANS
 from outrider.cli.changes import listed_changes
 from outrider.cli.chat.conversation import Conversation
 from outrider.cli.diffs import diff_lines, diff_style
@@ -19,6 +23,7 @@ Object = dict[str, Any]
 
 _TASK_MODES: Final = ("agent", "plan", "explore")
 _MODEL_SECONDS: Final = 30.0
+_NO_CHECK: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,12 @@ class SlashCommand:
 
 async def _help(chat: Conversation, _rest: str) -> None:
     print_ = chat.renderer.console.print
-    for name, one in SLASH_COMMANDS.items():
-        print_(Text(f"  /{name} {one.hint}".ljust(24) + one.description))
+    commands = [(f"/{name} {one.hint}".rstrip(), one.description) for name, one in SLASH_COMMANDS.items()]
+    width = max(len(typed) for typed, _ in (*commands, *_KEYS))
+    for typed, what in commands:
+        print_(Text(f"  {typed:{width}}  {what}"))
     for keys, what in _KEYS:
-        print_(Text(f"  {keys}".ljust(24) + what, style="dim"))
+        print_(Text(f"  {keys:{width}}  {what}", style="dim"))
 
 
 _KEYS: Final = (
@@ -222,6 +229,45 @@ async def _in_mode(chat: Conversation, rest: str, mode: str) -> None:
         chat.renderer.note(f"Write the task behind /{mode}.")
 
 
+async def _start(chat: Conversation, rest: str) -> None:
+    """Carry out a plan document: the one that is named, else the latest of the session, else one from a list."""
+    chosen: str | None = rest or chat.plan
+    if not chosen:
+        listed = await asyncio.to_thread(_plans, chat.workspace)
+        if not listed:
+            chat.renderer.note("There is no plan yet: /plan with a task makes one.")
+            return
+        chosen = await _pick(chat, "plan to start", listed, None, "")
+    if chosen:
+        await chat.start(_place(chat.workspace, chosen))
+
+
+def _place(workspace: Path, typed: str) -> Path:
+    return workspace / Path(typed).expanduser()
+
+
+def _plans(workspace: Path) -> list[str]:
+    """The plan documents of a workspace, the newest first. Blocks."""
+    found: list[tuple[float, str]] = []
+    for path in (workspace / PLANS).glob("*.md"):
+        with contextlib.suppress(OSError):  # it went away
+            found.append((-path.stat().st_mtime, str(path.relative_to(workspace))))
+    return [path for _, path in sorted(found)]
+
+
+async def _check(chat: Conversation, rest: str) -> None:
+    if rest == _NO_CHECK:
+        chat.checks.clear()
+    elif rest and rest not in chat.checks:
+        chat.checks.append(rest)
+    named = ", ".join(f"`{visible(one)}`" for one in chat.checks)
+    chat.renderer.note(
+        f"Checks of the next tasks: {named}. /check {_NO_CHECK} removes them."
+        if named
+        else "The next tasks have no check of their own."
+    )
+
+
 async def _queue(chat: Conversation, rest: str) -> None:
     if rest:
         await chat.send(rest, queue=True)
@@ -260,6 +306,8 @@ SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "sessions": SlashCommand("go on with another session", _sessions, "[id]"),
     "plan": SlashCommand("only read, and answer with a plan", _plan, "task"),
     "explore": SlashCommand("only read, and answer", _explore, "question"),
+    "start": SlashCommand("carry out a written plan", _start, "[document]"),
+    "check": SlashCommand("a command that decides whether the next tasks are done", _check, "[command|none]"),
     "queue": SlashCommand("what waits, or a message after the running task", _queue, "[text]"),
     "answer": SlashCommand("be asked again what you left open", _answer),
     "review": SlashCommand("go through the changes hunk by hunk, and undo some", _review),

@@ -307,7 +307,8 @@ class _Fold:
             case "tool.finished":
                 call = self._call(event, event.data["callId"], event.data["name"])
                 call.finished_at, call.status = event.ts, event.data["status"]
-                call.content = event.data["content"]
+                recalled = event.data.get("recalled")
+                call.content = render.answered_as_before(recalled) if recalled else event.data["content"]
             case "tool.asked" | "tool.answered":
                 self._call(event, event.data["callId"])
             case "approval.requested":

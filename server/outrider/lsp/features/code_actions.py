@@ -108,10 +108,12 @@ async def code_actions(
     # A plain yes beside a review that is being written would throw away what the user wrote.
     reviewed = paper[0].item_id if paper is not None and paper[0].kind == "review" and written else None
     waiting = list(_for_open_item(app, reviewed))
+    # What was written for an item is what the user came for; else what waits for them comes first.
+    is_first = paper is not None and paper[0].kind in {"review", "answer"}
     actions = [
-        *(written if reviewed else ()),
-        *waiting,  # what waits for the user comes first
-        *(() if reviewed else written),
+        *(written if is_first else ()),
+        *waiting,
+        *(() if is_first else written),
         *_to_a_model(app),
         *_for_place(app, cursor, diagnostics),
         *await _for_change(app, cursor),

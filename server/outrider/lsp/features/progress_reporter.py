@@ -149,6 +149,9 @@ class Reporter:
                 turn_id and "callId" in event.data and (running := self._turns.get(turn_id))
             ):
                 running.changed.add(event.data["path"])
+            case "tool.finished" if recalled := event.data.get("recalled"):
+                question, answer = (short(recalled[key], MESSAGE_LENGTH) for key in ("question", "answer"))
+                self._editor.say("info", f"Outrider: “{question}” is answered as before: {answer}")
             case "plan.written" if turn_id:
                 self._plans[turn_id] = event.data["path"]
             case "turn.finished" if turn_id:

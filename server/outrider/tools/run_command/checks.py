@@ -111,6 +111,13 @@ _COLLECTS: Final = linear(
     "checks.collects",
     r"(?:^|[\s\"'=\[,])--(?:co|coll[a-z-]*|fixtures|markers|setup-plan|help|version)(?:$|[\s\"',\]])",
 )
+_COULD_NOT_START: Final = (126, 127)
+"""Exit codes of bash where there is no such program, or it cannot be run."""
+_OF_PYTEST_CODES: Final = {4: "was called in a wrong way and ran no tests", 5: "found no tests"}
+_NOTHING: Final[Mapping[str, Mapping[int, str]]] = {
+    "pytest": _OF_PYTEST_CODES, "py.test": _OF_PYTEST_CODES, "unittest": {5: "found no tests"},
+}  # fmt: skip
+"""What the exit code of a test program says where no test was run; see "Exit codes" of pytest, and unittest since Python 3.12."""
 _LONGEST_OPTIONS: Final = 500
 """Characters in which the options of pytest stand."""
 
@@ -160,9 +167,12 @@ def covers(wide: str, narrow: str) -> bool:
     )
 
 
-def checked_nothing(command: str, code: int | None) -> bool:
-    """Whether a check that ended so had nothing to check, or was called in a wrong way; see "Exit codes" of pytest."""
-    return code in {4, 5} and _program_and_operands(command)[:1] in (["pytest"], ["py.test"])
+def checked_nothing(command: str, code: int | None) -> str:
+    """Why a check that ended so has checked nothing, in words; empty for one that did. Pure."""
+    if code in _COULD_NOT_START:
+        return "could not be started"
+    program = next(iter(_program_and_operands(command)), "")
+    return _NOTHING.get(program, {}).get(code or 0, "")
 
 
 def _program_and_operands(command: str) -> list[str]:

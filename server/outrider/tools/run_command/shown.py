@@ -33,7 +33,9 @@ _MARKS: Final = {"allow": "goes", "ask": "asks", "deny": "is forbidden"}
 _ORDER: Final = ("deny", "ask", "allow")
 
 
-def summary(command: str, where: str, confinement: str, *, background: bool = False) -> str:
+def summary(
+    command: str, where: str, confinement: str, *, background: bool = False, is_check: bool = False
+) -> str:
     """One line that says what will happen.
 
     Args:
@@ -41,10 +43,12 @@ def summary(command: str, where: str, confinement: str, *, background: bool = Fa
         where: The folder, such as `the workspace`.
         confinement: What holds it, such as `sandboxed, without network`.
         background: Whether it runs as a job.
+        is_check: Whether it is a check of the task, which no model asked for.
     """
+    what = "the task's check " if is_check else ""
     does = "Start" if background else "Run"
     job = " as a background job" if background else ""
-    return f"{does} `{in_one_line(command)}`{job} in {where}, {confinement}."
+    return f"{does} {what}`{in_one_line(command)}`{job} in {where}, {confinement}."
 
 
 def is_whole_in_one_line(command: str) -> bool:

@@ -140,6 +140,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
                 "the workspace" if located.display == "." else where,
                 _confinement(confined),
                 background=params.background,
+                is_check=context.user.demanded(call),
             ),
             run.described(),
             rules_for(command) if grant else (),

@@ -6,7 +6,7 @@ whole look is bounded in time: what could not be looked at is looked at the next
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +20,7 @@ from outrider.workspace.disk.file_stat import Mark, mark_of
 from outrider.workspace.documents.documents import Document, DocumentStore
 from outrider.workspace.documents.overlay import Below, Overlay, ReadProblem
 from outrider.workspace.paths import Folders, Located
+from outrider.workspace.search import SearchProblem
 from outrider.workspace.watch.snapshot import Census, Count, differences
 
 log = logging.getLogger(__name__)
@@ -123,9 +124,57 @@ class Sightings:
             log.warning("what changed since the last check could not be determined in %g s", LOOK_SECONDS)
             return []
 
+    async def changed_after(self, seconds: float, now: Count) -> list[str]:
+        """The files that were written or made lately, and the folders that lost one, by the times that the system keeps.
+
+        A file that was deleted in a workspace folder itself is not found: too much comes and goes there.
+
+        Args:
+            seconds: How long ago it may have been.
+            now: What `count` gave; none are told where not all could be looked at.
+        """
+        return [] if now.unseen else await asyncio.to_thread(self._later, now, now.at - int(seconds * 1e9))
+
+    def _later(self, now: Count, since: int) -> list[str]:
+        found = [path for path, status in now.files.items() if status.st_ctime_ns > since]
+        # What is written anew changes its folder, too.
+        known = {str(Path(path).parent) for path in found} | {str(one.path) for one in self._folders.folders}
+        found += [
+            path
+            for path, entry in now.entries.items()
+            if entry.kind == "folder" and entry.status.st_mtime_ns > since and path not in known
+        ]
+        return self._shown(map(Path, found))
+
+    async def ignored(self, paths: Sequence[str]) -> list[str]:
+        """Those of some files that are there and that a search leaves out; none where not all can be listed.
+
+        Args:
+            paths: The files, as they are shown.
+        """
+        listed = await self._census.search.files()
+        if isinstance(listed, SearchProblem) or listed.truncated:
+            return []
+        return await asyncio.to_thread(self._left_out, paths, {*listed.paths, *listed.odd})
+
+    def _left_out(self, paths: Sequence[str], listed: AbstractSet[str]) -> list[str]:
+        located = {path: self._folders.locate_now(path) for path in paths}
+        return [
+            path
+            for path, one in located.items()
+            if isinstance(one, Located)
+            and one.inside
+            and one.path is not None
+            and one.path.exists()
+            and listed.isdisjoint({str(one.path), str(one.resolved)})
+        ]
+
     def _different(self, before: Count, after: Count) -> list[str]:
         found = (one for one in differences(before, after) if one.kind != "mode" and one.is_sure)
-        located = (self._folders.locate_now(bytes_spelled_out(str(one.path))) for one in found)
+        return self._shown(one.path for one in found)
+
+    def _shown(self, paths: Iterable[Path]) -> list[str]:
+        located = (self._folders.locate_now(bytes_spelled_out(str(path))) for path in paths)
         shown = (one.display for one in located if isinstance(one, Located) and one.inside and not one.own)
         return sorted(islice(shown, MOST_CHANGED))
 
