@@ -281,9 +281,10 @@ async def test_a_second_window_has_all_of_them_as_well_and_answers_for_both(work
         await first.wait_for(lambda: len(first.questions) == 3, "the first window asks about all")
         await second.command("outrider.resume", {"sessionId": started["sessionId"]})
         await second.wait_for(lambda: len(second.questions) == 3, "the second window asks about all")
-        assert [q.item["group"] for q in second.questions] == [first.questions[0].item["id"]] * 3
-        for question in second.questions:
-            await second.command("outrider.answer", {"id": question.item["id"], "decision": "allow_once"})
+        items = asked(second)
+        assert [item["group"] for item in items] == [asked(first)[0]["id"]] * 3
+        for item in items:
+            await second.command("outrider.answer", {"id": item["id"], "decision": "allow_once"})
         assert (await second.command("outrider.wait", {"turnId": started["turnId"]}))[
             "outcome"
         ] == "completed"
