@@ -108,8 +108,8 @@ ALWAYS_EVERYWHERE: Final = "Always everywhere"
 ALWAYS_BACK: Final = "Back"
 """After `Always allow…`: save nothing, and ask as before."""
 ALLOW_ALL: Final = "Allow all …"
-"""Approval of several edits of one step, `…` being their number: do them all. Asked so where the client shows one question at
-a time; every edit is an item of its own all the same."""
+"""Approval of several edits of one step, `…` being their number: do them all. Every edit is an item of its own all the
+same."""
 REVIEW: Final = "Review…"
 """Approval: open an edit, or another long item, as a document, and ask again. An edit is reviewed in it hunk by hunk;
 a command can be answered there with a note."""

@@ -1,12 +1,15 @@
-"""The edits of one step are one question where the client shows one at a time; each is an item of its own all the same."""
+"""The edits of one step are asked about at once: in one question, or as items that the client shows itself."""
 
 import pytest
 from scripting import DONE, KINDS, call, result, results, step
 
-from outrider.testing.editor.answers import Dismiss
+from outrider.testing.editor.answers import Dismiss, Fail, Never
+from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.editor.wire_client import RpcError
-from outrider.testing.scenario import scripted, start_session
+from outrider.testing.scenario import connect, scripted, start_session
 
+ASKS = PROFILES["asks"]
+SOON = {"limits": {"askSeconds": 0.05}}
 FILES = ("one.txt", "two.txt", "three.txt", "four.txt")
 
 
@@ -165,3 +168,127 @@ async def test_one_edit_is_asked_about_as_ever(begin, workspace):
     await editor.run("Go.")
     assert result(editor)[0] == "ok"
     assert "group" not in asked(editor)[0]
+
+
+# --- a client that shows open items itself -----------------------------------------------------------------------
+
+
+async def test_a_client_of_items_has_all_of_them_before_one_is_answered(begin, workspace):
+    editor = await begin(ASKS, [step(*edits()), DONE], SOON, answers=lambda _: Never())
+    done = await editor.run("Go.")
+    assert done["outcome"] == "needs_input"
+    items = [question.item for question in editor.questions]
+    assert [item["id"] for item in items] == [one["id"] for one in done["open"]]
+    assert [item["group"] for item in items] == [items[0]["id"]] * 4
+    assert all("“Allow for this session” covers" in item["detail"] for item in items)
+    assert len(editor.events_of("turn.parked")) == 1
+    await editor.command(
+        "outrider.answer", {"id": items[1]["id"], "decision": "allow_once", "together": True}
+    )
+    assert (await editor.wait_turn())["outcome"] == "completed"
+    assert there(workspace) == list(FILES)
+    assert all(question.withdrawn for question in editor.questions)
+
+
+async def test_a_client_of_items_answers_each_of_them(begin, workspace):
+    def person(question):
+        return "Reject" if "two.txt" in question.message else "Allow once"
+
+    editor = await begin(ASKS, [step(*edits()), DONE], answers=person)
+    await editor.run("Go.")
+    assert there(workspace) == ["one.txt", "three.txt", "four.txt"]
+    assert {key: status for key, (status, _) in results(editor).items()} == {
+        "one": "ok",
+        "two": "denied",
+        "three": "ok",
+        "four": "ok",
+    }
+    assert "turn.parked" not in [one["type"] for one in editor.events]
+
+
+async def test_one_that_is_answered_in_another_way_is_taken_down_and_the_rest_stays(begin, workspace):
+    editor = await begin(ASKS, [step(*edits(3)), DONE], answers=lambda _: Never())
+    editor.command_nowait("outrider.run", {"prompt": "Go."})
+    await editor.wait_for(lambda: len(editor.questions) == 3, "all are asked about")
+    first, second, third = editor.questions
+    await editor.command("outrider.answer", {"id": second.item["id"], "decision": "reject"})
+    await editor.wait_for(lambda: second.withdrawn, "the second is taken down")
+    assert not first.withdrawn
+    assert not third.withdrawn
+    assert not there(workspace), "nothing is made before all of them are answered"
+
+
+async def test_a_client_that_turns_out_to_show_none_gets_one_question(begin, workspace):
+    def person(question):
+        return Fail(-32601, "Method not found") if question.item else "Allow all 4"
+
+    editor = await begin(ASKS, [step(*edits()), DONE], answers=person)
+    assert (await editor.run("Go."))["outcome"] == "completed"
+    assert [question.titles for question in editor.questions[4:]] == [("Allow all 4", "Review…", "Reject")]
+    assert there(workspace) == list(FILES)
+
+
+@pytest.mark.parametrize("profile", ["stock", ASKS], ids=["question", "items"])
+async def test_after_a_restart_those_that_are_left_are_asked_about_in_their_group(profile, workspace):
+    model, settings = scripted(workspace, [step(*edits(3)), DONE]), {**SOON, "testing": {"ids": None}}
+    async with start_session(profile, workspace, model, settings, answers=lambda _: Never()) as editor:
+        done = await editor.run("Go.")
+        session, turn = editor.session_id, editor.turn_id
+        await editor.command("outrider.answer", {"id": done["open"][0]["id"], "decision": "reject"})
+    async with start_session(profile, workspace, model, settings, answers=lambda _: Never()) as editor:
+        await editor.command("outrider.resume", {"sessionId": session})
+        waiting = await editor.wait_turn(turn)
+        left = waiting["open"]
+        assert [one["id"] for one in left] == [one["id"] for one in done["open"][1:]]
+        assert {one["group"] for one in left} == {done["open"][0]["id"]}
+        given = {"id": left[0]["id"], "decision": "allow_once", "together": True}
+        await editor.command("outrider.answer", given)
+        assert (await editor.wait_turn(turn))["outcome"] == "completed"
+    assert there(workspace) == ["two.txt", "three.txt"]
+
+
+async def test_after_a_restart_one_that_has_changed_meanwhile_stays_in_its_group(workspace):
+    for name in FILES[:2]:
+        (workspace / name).write_text("above\nold\nbelow\n")
+    calls = [call("edit_file", path=name, old="old", new="new", called=name) for name in FILES[:2]]
+    model, settings = scripted(workspace, [step(*calls), DONE]), {**SOON, "testing": {"ids": None}}
+    async with start_session(ASKS, workspace, model, settings, answers=lambda _: Never()) as editor:
+        done = await editor.run("Go.")
+        session, turn = editor.session_id, editor.turn_id
+    (workspace / "one.txt").write_text("ABOVE\nold\nbelow\n")
+    async with start_session(ASKS, workspace, model, settings, answers=lambda _: Never()) as editor:
+        await editor.command("outrider.resume", {"sessionId": session})
+        first, second = (await editor.wait_turn(turn))["open"]
+        assert done["open"][0]["id"] not in {first["id"], second["id"]}
+        given = {"id": first["id"], "decision": "allow_once", "together": True}
+        await editor.command("outrider.answer", given)
+        assert (await editor.wait_turn(turn))["outcome"] == "completed"
+    assert (workspace / "one.txt").read_text() == "ABOVE\nnew\nbelow\n"
+
+
+async def test_a_second_window_has_all_of_them_as_well_and_answers_for_both(workspace):
+    model = scripted(workspace, [step(*edits(3)), DONE])
+    one, other = connect("stdio", workspace), connect("stdio", workspace)
+    async with (
+        start_session(
+            ASKS, workspace, model, {"testing": None}, answers=lambda _: Never(), connection=one
+        ) as first,
+        start_session(
+            ASKS, workspace, model, {"testing": None}, answers=lambda _: Never(), connection=other
+        ) as second,
+    ):
+        started = await first.command("outrider.run", {"prompt": "Go."})
+        await first.wait_for(lambda: len(first.questions) == 3, "the first window asks about all")
+        await second.command("outrider.resume", {"sessionId": started["sessionId"]})
+        await second.wait_for(lambda: len(second.questions) == 3, "the second window asks about all")
+        items = [question.item or {} for question in second.questions]
+        assert [item["group"] for item in items] == [asked(first)[0]["id"]] * 3
+        for item in items:
+            await second.command("outrider.answer", {"id": item["id"], "decision": "allow_once"})
+        assert (await second.command("outrider.wait", {"turnId": started["turnId"]}))[
+            "outcome"
+        ] == "completed"
+        await first.wait_for(
+            lambda: all(question.withdrawn for question in first.questions), "they are taken down"
+        )
+    assert there(workspace) == list(FILES[:3])

@@ -94,7 +94,7 @@ def test_typing_while_an_edit_arrives_keeps_both_and_undoes_them_apart(plugin, v
     nvim.wait("vim.fn.getline(2) == '# and why'")
     assert nvim.marks()[0][0] == 12, "the proposal moved with its line"
     assert nvim.lua("return vim.api.nvim_get_mode().mode") == "i"
-    nvim.lua("require('outrider.items').by_key('allow', session().items[1])")
+    nvim.lua("require('outrider.items').by_key('allow', { session().items[1] })")
     nvim.wait("vim.fn.getline(13) == '    return hours * 2'")
     nvim.keys(", at last<Esc>")
     nvim.wait("vim.api.nvim_get_mode().mode == 'n'")

@@ -19,8 +19,8 @@ def test_a_key_that_is_typed_ahead_in_the_session_allows_nothing(plugin):
       items.event = function(session, one)
         event(session, one)
         if one.type == 'approval.requested' then
-          items.by_key('allow', session:item(one.data.id))
-          items.by_key('session', session:item(one.data.id))
+          items.by_key('allow', { session:item(one.data.id) })
+          items.by_key('session', { session:item(one.data.id) })
           require('outrider.hunks').by_key('accept', session:item(one.data.id))
         end
       end
@@ -61,7 +61,7 @@ def test_keys_that_are_typed_ahead_do_not_answer_the_editor_s_own_prompt(plugin)
       end
       vim.schedule(function()
         vim.api.nvim_feedkeys(vim.keycode('1<CR>'), 't', false)
-        require('outrider.items').choose(require('outrider.sessions').items(client().id)[1])
+        require('outrider.items').choose(require('outrider.items').questions(client().id)[1])
         _G.left = vim.fn.line('.')
       end)
     """)

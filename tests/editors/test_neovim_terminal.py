@@ -5,7 +5,7 @@ import json
 import neovim_driver
 import pace
 import pytest
-from terminal_editor import AFTER, EDIT, Editor, place, starting
+from terminal_editor import AFTER, EDIT, Editor, call, place, starting
 
 SET_UP = """
 vim.opt.runtimepath:prepend({plugin})
@@ -75,3 +75,18 @@ def test_a_task_of_the_command_line_waits_for_the_server(neovim_with_task):
     editor = neovim_with_task({"text": "It says two, so I change the code."} | EDIT, {"text": "Fixed."})
     editor.wait("Outrider asks: Edit tariff.py")
     assert "It says two" in editor.text
+
+
+@pytest.mark.timeout(120)
+def test_the_edits_of_one_step_are_one_question_in_the_session(neovim):
+    more = call("write_file", path="notes.txt", content="two an hour\n")["tool_calls"]
+    editor = neovim({"tool_calls": [*EDIT["tool_calls"], *more]}, {"text": "Fixed."})
+    editor.wait("def price(hours):")
+    editor.keys(":Outrider run Correct the price\r")
+    editor.wait("Outrider asks: 2 edits in one step")
+    editor.keys(":Outrider open\r")
+    editor.read(lambda: "? 2 edits in one step" in editor.text and "allow all 2" in editor.text)
+    editor.shot("neovim-together")
+    editor.keys("a")
+    editor.wait("completed")
+    assert (editor.file.parent / "notes.txt").read_text() == "two an hour\n"

@@ -6,6 +6,7 @@ Not part of the usual run, see `README.md` beside this file.
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from editors.parking import (
     AFTER,
@@ -115,6 +116,59 @@ def test_cancel_from_the_status_bar(begin: Begin) -> None:
         bench.page.locator('[id$="outrider.stop"] a').click()
         bench.until(lambda: "Cancelled" in bench.view_text(), "the end")
         bench.until(lambda: not bench.page.locator('[id$="outrider.stop"]').is_visible(), "no button to stop")
+
+
+def made(*names: str) -> list[dict[str, Any]]:
+    """Calls of the model that make files."""
+    return [
+        {"name": "write_file", "input": {"path": name, "content": f"{name}\n"}, "id": f"make-{name}"}
+        for name in names
+    ]
+
+
+def test_the_edits_of_one_step_are_one_question(begin: Begin) -> None:
+    turns = [
+        {"tool_calls": [*edit("* 3", "* 2")["tool_calls"], *made("two.txt", "three.txt", "four.txt")]},
+        {"text": "Made."},
+        {"tool_calls": [*edit("* 2", "* 4")["tool_calls"], *made("five.txt", "six.txt")]},
+        {"text": "Done.", "expect": {"messages_contain": ["Not that one."]}},
+    ]
+    with begin(turns) as bench:
+        bench.open("tariff.py")
+        give(bench, "Make them")
+        asked(bench, "4 edits in one step")
+        card, there = bench.view.locator(".card"), lambda name: (bench.folder / name).exists()
+        assert card.count() == 1
+        assert card.locator(".edit summary").all_inner_texts()[1] == "Create two.txt (+1)"
+        assert "Outrider needs you" in bench.status()
+        assert "(4)" not in bench.status(), "it is one question"
+        bench.shot("together")
+        card.locator("button", has_text="Allow all 4").click()
+        bench.until(lambda: "Made." in bench.view_text(), "the end of the turn")
+        assert bench.text() == BEFORE.replace("* 3", "* 2")
+        assert all(map(there, ("two.txt", "three.txt", "four.txt")))
+
+        give(bench, "Make more")
+        asked(bench, "3 edits in one step")
+        card.locator(":scope > .note").fill("Not that one.")
+        card.locator(".edit", has_text="five.txt").locator("button", has_text="Reject this edit").click()
+        asked(bench, "2 edits in one step")
+        assert card.locator(":scope > .note").input_value() == ""
+        card.locator("button", has_text="Review…").click()
+        proposed = bench.page.locator(".tab", has_text="(proposed)")
+        bench.until(lambda: proposed.count() == 2, "the diffs of both")
+        bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
+        bench.until(lambda: len(bench.lenses()) >= 2, "the lenses of the diff")
+        bench.shot("together-review")
+        chord(bench, "y")
+        bench.until(lambda: card.locator("h2", has_text="Create six.txt (+1)").count(), "the last edit alone")
+        asked(bench, "Create six.txt (+1)")
+        card.locator("button", has_text="Allow once").click()
+        bench.until(lambda: "Done." in bench.view_text(), "the end of the turn")
+        bench.until(lambda: not proposed.count(), "the diffs are closed")
+        bench.until(lambda: bench.text() == BEFORE.replace("* 3", "* 4"), "the edit in the buffer")
+        assert there("six.txt")
+        assert not there("five.txt")
 
 
 def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin) -> None:

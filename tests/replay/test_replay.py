@@ -8,6 +8,7 @@ from outrider.agent.loop import tool_context
 from outrider.permissions.policy.decide import Judgement
 from outrider.replay.play import Replayed, ReplayProblem, play
 from outrider.testing.editor.answers import Dismiss
+from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.scenario import embedded, scripted, start_session
 from replayed import exports_of
 
@@ -45,6 +46,24 @@ async def record(workspace, *, answers=None, second=True):
         assert (await editor.run("Once more", sessionId=started["sessionId"]))["outcome"] == "completed"
     (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
     return export, ran
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "as before 0.3: one after the other"])
+async def test_edits_of_one_step_are_asked_about_as_their_log_says(workspace, monkeypatch, at_once):
+    if not at_once:
+        monkeypatch.setattr(tool_context.User, "asks_together", False)
+    model = scripted(workspace, [calls(EDIT, REJECTED), {"text": "Done."}])
+
+    def answer(question):
+        return "Reject" if "README" in question.message else "Allow once"
+
+    async with start_session(PROFILES["asks"], workspace, model, answers=answer) as editor:
+        assert (await editor.run("Tidy up"))["outcome"] == "completed"
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    asked = [event.data for event in export.events if event.type == "approval.requested"]
+    assert ["group" in one for one in asked] == [at_once, at_once]
+    monkeypatch.undo()
+    assert await play(export) == Replayed(len(export.events), 0, None)
 
 
 def with_events(export, events):

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { SessionBook } from "./core/book.js";
+import { headOfAll } from "./core/groups.js";
 import { type Around, type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
@@ -121,7 +122,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
-    status.update(own.state, book.running ?? book.current, nextTurn(house), answers.open);
+    status.update(own.state, book.running ?? book.current, nextTurn(house), answers.questions.map(headOfAll));
     const retries = book.all.flatMap((session) => session.retrying(Date.now())?.at ?? []);
     const keys = {
       waiting: answers.open.length > 0,
@@ -247,16 +248,14 @@ async function receive(house: House, message: FromView, page: Page): Promise<voi
       await cancel(house);
       break;
     case "decide":
-      await house.answers.decide(message.id, message.decision, message.note);
+      await house.answers.decide(message.ids, message.decision, message.note);
       break;
     case "answer":
       await house.answers.answer(message.id, message.answer);
       break;
-    case "review": {
-      const item = house.answers.find(message.id);
-      if (item !== undefined) await house.answers.review(item);
+    case "review":
+      await house.answers.review(message.ids.flatMap((id) => house.answers.find(id) ?? []));
       break;
-    }
     case "resolve":
       page.post({ type: "resolved", ...(await house.references.resolve(message.paths, message.symbols)) });
       break;

@@ -61,6 +61,9 @@ const FRAME = {
       allowFreeForm: false,
       canReview: true,
       review: "",
+      edits: [],
+      added: 0,
+      removed: 0,
     },
   ],
 } as const;

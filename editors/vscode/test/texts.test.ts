@@ -93,11 +93,11 @@ test("the status bar says what is going on, and calls when somebody is needed", 
   const running = statusText("running", session, NEXT, []);
   assert.deepEqual([running.running, running.calls], [true, false]);
   assert.match(running.text, /step 2 · model · ask · 0\.5000/);
-  const waiting = statusText("running", asking(), NEXT, [...asking().open.values()]);
+  const waiting = statusText("running", asking(), NEXT, ["Edit a.py (+1 −1)"]);
   assert.deepEqual([waiting.calls, waiting.running], [true, true]);
   assert.match(waiting.tooltip, /Edit a\.py/);
   // What another session asks than the one that is looked at calls as well.
-  const other = statusText("running", undefined, NEXT, [...asking().open.values()]);
+  const other = statusText("running", undefined, NEXT, ["Edit a.py (+1 −1)"]);
   assert.deepEqual([other.calls, other.running, other.text], [true, false, "$(bell-dot) Outrider needs you"]);
 });
 
@@ -163,7 +163,7 @@ test("the status bar and what is said at it name the model, the mode and the cos
   const planning = statusText("running", session, NEXT, []);
   assert.equal(planning.text, `$(loading~spin) Outrider: plan · step 1 · ${"m".repeat(23)}… · ask`);
   assert.match(planning.tooltip, /^How\?\nModel: my\/m{25}\n/);
-  const open = [{ title: "Edit a.py" }, { title: "Edit b.py" }];
+  const open = ["Edit a.py", "Edit b.py"];
   const asked = statusText("running", session, NEXT, open);
   assert.equal(asked.text, "$(bell-dot) Outrider needs you (2)");
   assert.match(asked.tooltip, /^Edit a\.py\nModel: /);

@@ -156,7 +156,7 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             waits_for_commands=quirk.waits_for_commands,
             can_disable_actions=at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
-            asks_together=not _understands(params, ASK_EXTENSION),
+            asks_together=True,
             takes_items=_understands(params, ASK_EXTENSION),
             tells_diagnostics=_understands(params, DIAGNOSTICS_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),

@@ -126,7 +126,7 @@ class EditorTraits:
     file_operations: frozenset[FileOperationKind] = frozenset()
     """What it can do with files whose documents are open, without losing what is typed meanwhile."""
     asks_together: bool = False
-    """Whether the edits of one step are one question, because it shows one at a time."""
+    """Whether the edits of one step are asked about at once."""
     takes_items: bool = False
     """Whether it puts open items before the user in its own way."""
     tells_diagnostics: bool = False

@@ -326,13 +326,13 @@ class User(Questions, Protocol):
 
     @property
     def asks_together(self) -> bool:
-        """Whether the edits of one step are one question."""
+        """Whether the edits of one step are asked about at once."""
         ...
 
     async def approve_together(
         self, asked: Sequence[tuple[ToolCall, Action, Sequence[str]]]
     ) -> Sequence[Approval]:
-        """Ask for a yes to several edits in one question. See `approve`."""
+        """Ask for a yes to several edits at once. See `approve`."""
         ...
 
     async def approve(self, call: ToolCall, action: Action, change_ids: Sequence[str]) -> Approval:

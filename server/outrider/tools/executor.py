@@ -81,7 +81,7 @@ class Executor:
             waiting = waiting[max(1, len(ready)) :]
 
     async def _ask_together(self, calls: Sequence[ToolCall]) -> None:
-        """Ask once about the edits of a step, where the client shows one question at a time.
+        """Ask about the edits of a step at once, where the client can show that.
 
         Together are those that can be worked out for the texts as they are, and that ask for no other reason than the mode. One that
         lies near an earlier one would not be the same any more once that is made.

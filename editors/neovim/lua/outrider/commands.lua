@@ -103,13 +103,15 @@ commands.steer = {
   end,
 }
 
-local function with_item(act)
+--- Do something about the edit that the user looks at, else about what is asked.
+---@param act fun(question: outrider.Question)
+local function with_question(act)
   local client = client_of.needed()
   if client then
     local buffer = vim.api.nvim_get_current_buf()
     local here = require('outrider.inline').item_at(buffer) or require('outrider.diff').item_at(buffer)
     if here then
-      act(here)
+      act({ here })
     else
       items.pick(client, act)
     end
@@ -119,11 +121,11 @@ end
 commands.answer = {
   about = 'answer what is asked',
   run = function(given)
-    with_item(function(item)
-      if given.text ~= '' and item.kind ~= 'approval' then
-        items.answer(item, { answer = given.text })
+    with_question(function(question)
+      if given.text ~= '' and question[1].kind ~= 'approval' then
+        items.answer(question[1], { answer = given.text })
       else
-        items.choose(item)
+        items.choose(question)
       end
     end)
   end,
@@ -132,8 +134,8 @@ commands.answer = {
 commands.allow = {
   about = 'allow what is asked, once, or for this session',
   run = function(given)
-    with_item(function(item)
-      items.by_key(given.words[1] == 'session' and 'session' or 'allow', item)
+    with_question(function(question)
+      items.by_key(given.words[1] == 'session' and 'session' or 'allow', question)
     end)
   end,
   complete = { 'once', 'session' },
@@ -142,11 +144,11 @@ commands.allow = {
 commands.reject = {
   about = 'reject what is asked, with a note for the model',
   run = function(given)
-    with_item(function(item)
-      if item.kind ~= 'approval' then
-        return items.choose(item)
+    with_question(function(question)
+      if question[1].kind ~= 'approval' then
+        return items.choose(question)
       end
-      items.answer(item, { decision = 'reject', note = given.text ~= '' and given.text or nil })
+      items.reject(question, given.text ~= '' and given.text or nil)
     end)
   end,
 }
@@ -154,8 +156,8 @@ commands.reject = {
 commands.diff = {
   about = 'show what is asked in the diff view',
   run = function()
-    with_item(function(item)
-      require('outrider.diff').open(item)
+    with_question(function(question)
+      require('outrider.diff').open(question)
     end)
   end,
 }
@@ -170,7 +172,8 @@ commands.hunk = {
         ('There is no `:Outrider hunk %s`. There are: %s.'):format(name, table.concat(hunks.NAMES, ', '))
       )
     end
-    with_item(function(item)
+    with_question(function(question)
+      local item = question[1]
       if #require('outrider.review').hunks(item) == 0 then
         return log.say('info', 'What Outrider asks has no hunks: `:Outrider answer` answers it.')
       end

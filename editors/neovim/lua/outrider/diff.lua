@@ -290,7 +290,7 @@ end
 ---@param hunk outrider.Hunk
 function M.go(item, hunk)
   if not M.is_open(item.id) then
-    M.open(item)
+    M.open({ item })
   end
   for _, one in ipairs(tabs[item.id] or {}) do
     for _, at in ipairs(vim.api.nvim_tabpage_is_valid(one.tab) and one.places or {}) do
@@ -305,9 +305,8 @@ function M.go(item, hunk)
   end
 end
 
---- Show an item. The keys of the session answer it there.
 ---@param item outrider.Item
-function M.open(item)
+local function open_one(item)
   M.close(item.id)
   local session = sessions.get(item.sessionId)
   local client = session and vim.lsp.get_client_by_id(session.client)
@@ -339,6 +338,19 @@ function M.open(item)
       return { hunk = hunk, row = 0, first = 0, last = #lines - 1 }
     end, renamed)
     open_tab(item, { proposed = buffer, places = places })
+  end
+end
+
+--- Show what is asked, the first of it in front. The keys of the session answer it there.
+---@param question outrider.Question
+function M.open(question)
+  local from = vim.api.nvim_get_current_tabpage()
+  for index = #question, 1, -1 do
+    -- A tab comes behind the one where the user is.
+    if vim.api.nvim_tabpage_is_valid(from) then
+      vim.api.nvim_set_current_tabpage(from)
+    end
+    open_one(question[index])
   end
 end
 

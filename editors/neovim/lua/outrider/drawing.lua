@@ -118,6 +118,13 @@ function M.head(item)
   return item.summary or item.title
 end
 
+--- What the edits of one step are about, in one line.
+---@param items outrider.Item[]
+---@return string
+function M.head_of_all(items)
+  return ('%d edits in one step'):format(#items)
+end
+
 --- What an item says besides its title and, for an edit, its hunks.
 ---@param item outrider.Item
 ---@return string
@@ -156,6 +163,40 @@ function M.reviewed(review)
   return #parts > 0 and (' (%s)'):format(table.concat(parts, ', ')) or ''
 end
 
+--- The lines of one of several edits that are asked about at once.
+---@param item outrider.Item
+---@return string[]
+function M.part(item)
+  local besides = M.besides(item)
+  local lines = besides ~= '' and prefixed('    ', besides) or {}
+  table.insert(lines, 1, '  • ' .. M.short(M.head(item), 400))
+  return lines
+end
+
+--- The lines below several edits, with the keys that answer all of them.
+---@param count integer
+---@param keys table<string, string|false>
+---@return string[]
+function M.keys_of_all(count, keys)
+  local parts = {}
+  local function add(name, what)
+    if keys[name] and keys[name] ~= '' then
+      parts[#parts + 1] = keys[name] .. ' ' .. what
+    end
+  end
+  add('allow', ('allow all %d'):format(count))
+  add('reject', 'reject all')
+  add('note', 'reject all with a note')
+  add('diff', 'diffs')
+  if #parts == 0 then
+    return { '  :Outrider answer' }
+  end
+  return {
+    '  ' .. table.concat(parts, ' · '),
+    '  On the line of an edit these keys answer it alone.',
+  }
+end
+
 --- The lines of an open item, with the keys that answer it.
 ---@param item outrider.Item
 ---@param keys table<string, string|false>
@@ -182,8 +223,8 @@ function M.item(item, keys)
     add('note', 'reject with a note')
     add('diff', 'diff')
   else
-    for index, option in ipairs(item.options) do
-      lines[#lines + 1] = ('  %d %s'):format(index, M.short(option, 200))
+    for _, option in ipairs(item.options) do
+      lines[#lines + 1] = '  • ' .. M.short(option, 200)
     end
     add('answer', 'answer')
   end

@@ -148,12 +148,19 @@ local function meant(item)
   end
 end
 
---- Go on with what is left, if the user is still there.
+--- Go on with what is left, if the user is still there: of this edit, or of the next one of its step in the diff view.
 local function decide(item, hunk, decision, more)
+  local question = items.question(item)
   review.decide(item, hunk, decision, more)
   local left = review.left(item)
   if #left > 0 then
-    go(item, neighbour(item, 1, left) or left[1])
+    return go(item, neighbour(item, 1, left) or left[1])
+  end
+  for _, other in ipairs(require('outrider.diff').is_open(item.id) and question or {}) do
+    local next_left = review.left(other)
+    if #next_left > 0 then
+      return require('outrider.diff').go(other, next_left[1])
+    end
   end
 end
 
@@ -208,7 +215,7 @@ local YES = { accept = true, allow = true }
 ---@param item outrider.Item
 function M.by_key(name, item)
   if #review.hunks(item) == 0 or not (OF_HUNK[name] or OF_ITEM[name]) then
-    return items.by_key(name, item)
+    return items.by_key(name, { item })
   end
   if YES[name] and not reading.takes_yes(item.id) then
     return

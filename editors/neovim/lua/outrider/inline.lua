@@ -95,8 +95,10 @@ local function foot(item, hunk, count, is_last)
   local lines = { { { number, 'OutriderProposalHint' }, { what, group or 'OutriderProposalHint' } } }
   if is_last then
     local all = named(of_all(item, count)) or ':Outrider allow, reject or diff'
-    lines[#lines + 1] =
-      { { ('%s — %s'):format(all, drawing.short(drawing.head(item), 120)), 'OutriderProposalHint' } }
+    local edits = #require('outrider.items').question(item)
+    local of_step = edits > 1 and ('one of %d edits: '):format(edits) or ''
+    local what_of = of_step .. drawing.short(drawing.head(item), 120)
+    lines[#lines + 1] = { { ('%s — %s'):format(all, what_of), 'OutriderProposalHint' } }
   end
   return lines
 end

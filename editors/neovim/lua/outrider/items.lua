@@ -26,6 +26,13 @@ local SAVE = 'Save and continue'
 --- What a message keeps of a title, in cells, however narrow the editor is.
 local SHORTEST = 12
 
+--- What is asked at once: one item, or the edits of one step.
+---@alias outrider.Question outrider.Item[]
+
+--- The groups of edits that the user was told of.
+---@type table<string, true>
+local told = {}
+
 --- Requests of the server that wait until their item is resolved.
 ---@type table<string, thread[]>
 local held = {}
@@ -39,6 +46,31 @@ local function client_for(item)
     log.say('error', 'The server of Outrider has ended. `:Outrider restart` starts it again and asks again.')
   end
   return client
+end
+
+--- The question that an open item is a part of.
+---@param item outrider.Item
+---@return outrider.Question
+function M.question(item)
+  local session = item.group and sessions.get(item.sessionId)
+  local found = vim.tbl_filter(function(one)
+    return one.group == item.group
+  end, session and session.items or {})
+  return #found > 0 and found or { item }
+end
+
+--- All that a client is asked, the oldest question of each session first.
+---@param client integer
+---@return outrider.Question[]
+function M.questions(client)
+  local found = {}
+  for _, item in ipairs(sessions.items(client)) do
+    local question = M.question(item)
+    if question[1] == item then
+      found[#found + 1] = question
+    end
+  end
+  return found
 end
 
 --- Whether an item is still open.
@@ -84,7 +116,9 @@ function M.write(prompt, done)
 end
 
 --- Allow an approval; hunks that were decided by themselves stay as they were decided.
-local function allow(item, decision)
+---@param item outrider.Item
+---@param decision string
+local function allow_one(item, decision)
   local review = require('outrider.review')
   if not review.has_begun(item) then
     M.answer(item, { decision = decision })
@@ -92,6 +126,23 @@ local function allow(item, decision)
     review.rest(item, 'take')
   else
     log.say('warning', 'Some hunks are decided by themselves, so the edit can be allowed only once.')
+  end
+end
+
+--- Allow all that is asked at once, of which nothing was answered meanwhile.
+---@param question outrider.Question
+local function allow(question, decision)
+  for _, item in ipairs(question) do
+    allow_one(item, decision)
+  end
+end
+
+--- Reject all that is asked at once.
+---@param question outrider.Question
+---@param note string?
+function M.reject(question, note)
+  for _, item in ipairs(question) do
+    M.answer(item, { decision = 'reject', note = note })
   end
 end
 
@@ -111,11 +162,15 @@ local function answer_question(item, answer)
   end
 end
 
---- Reject an approval, and tell the model why.
----@param item outrider.Item
-function M.reject_with_note(item)
+--- Reject what is asked, and tell the model why.
+---@param question outrider.Question
+---@param after fun()? done then
+local function reject_with_note(question, after)
   M.write('Why not? ', function(note)
-    M.answer(item, { decision = 'reject', note = note })
+    M.reject(question, note)
+    if after then
+      after()
+    end
   end)
 end
 
@@ -138,9 +193,62 @@ function M.always(item)
   end)
 end
 
+---@class outrider.Choice
+---@field text string
+---@field act fun()
+---@field is_yes? boolean
+
+--- One after the other; leaving a choice leaves the rest open.
+---@param question outrider.Question
+local function one_by_one(question)
+  local item = table.remove(question, 1)
+  if item then
+    M.choose({ item }, function()
+      one_by_one(question)
+    end)
+  end
+end
+
+---@param question outrider.Question
+---@return outrider.Choice[]
+local function choices_of_all(question)
+  local function look()
+    require('outrider.diff').open(question)
+  end
+  return {
+    {
+      text = ('Allow all %d'):format(#question),
+      is_yes = true,
+      act = function()
+        allow(question, 'allow_once')
+      end,
+    },
+    {
+      text = 'Reject all',
+      act = function()
+        M.reject(question)
+      end,
+    },
+    {
+      text = 'Reject all with a note…',
+      act = function()
+        reject_with_note(question)
+      end,
+    },
+    {
+      text = 'One by one…',
+      act = function()
+        one_by_one(question)
+      end,
+    },
+    { text = LOOK, act = look },
+  }
+end
+
 ---@param item outrider.Item
----@return { text: string, act: fun(), is_yes: boolean? }[]
-local function choices(item)
+---@param after fun() done when it is answered
+---@return outrider.Choice[]
+local function choices(item, after)
   local list = {}
   local function add(text, act, is_yes)
     list[#list + 1] = { text = text, act = act, is_yes = is_yes }
@@ -155,8 +263,9 @@ local function choices(item)
             if decision == 'reject' then
               M.answer(item, { decision = decision })
             else
-              allow(item, decision)
+              allow_one(item, decision)
             end
+            after()
           end,
           decision ~= 'reject'
         )
@@ -168,7 +277,7 @@ local function choices(item)
     end
     if vim.list_contains(item.options, 'Reject') then
       add(REJECT_WITH_NOTE, function()
-        M.reject_with_note(item)
+        reject_with_note({ item }, after)
       end)
     end
     if #require('outrider.review').hunks(item) > 1 then
@@ -177,7 +286,7 @@ local function choices(item)
       end)
     end
     add(LOOK, function()
-      require('outrider.diff').open(item)
+      require('outrider.diff').open({ item })
     end)
     return list
   end
@@ -196,17 +305,37 @@ local function choices(item)
   return list
 end
 
---- Let the user choose what to say to an item. Leaving the choice answers nothing.
----@param item outrider.Item
-function M.choose(item)
-  local list = choices(item)
+--- What a question is about, in one line.
+---@param question outrider.Question
+---@return string
+local function head(question)
+  return #question == 1 and drawing.head(question[1]) or drawing.head_of_all(question)
+end
+
+--- What else there is to know of it.
+---@param question outrider.Question
+---@return string
+local function besides(question)
+  local item = question[1]
+  if #question > 1 then
+    return '(' .. table.concat(vim.tbl_map(drawing.head, question), ', ') .. ')'
+  end
+  return item.kind == 'approval' and drawing.besides(item) or item.detail
+end
+
+--- Let the user choose what to say. Leaving the choice answers nothing.
+---@param question outrider.Question
+---@param after fun()? done when it is answered
+function M.choose(question, after)
+  local item = question[1]
+  local list = #question > 1 and choices_of_all(question) or choices(item, after or function() end)
   if #item.options == 0 and #list == 1 then
     return list[1].act()
   end
-  local what = item.kind == 'approval' and drawing.besides(item) or item.detail
   reading.select(list, {
-    prompt = vim.trim(('%s %s'):format(drawing.short(drawing.head(item), 300), drawing.short(what, 200)))
-      .. ' ',
+    prompt = vim.trim(
+      ('%s %s'):format(drawing.short(head(question), 300), drawing.short(besides(question), 200))
+    ) .. ' ',
     kind = 'outrider_' .. item.kind,
     format_item = function(choice)
       return drawing.short(choice.text, 300)
@@ -222,39 +351,47 @@ end
 
 --- Do what a key stands for.
 ---@param name 'allow'|'session'|'reject'|'note'|'diff'|'answer'
----@param item outrider.Item?
-function M.by_key(name, item)
-  if not item then
-    return log.say('info', 'Outrider asks nothing.')
+---@param question outrider.Question?
+function M.by_key(name, question)
+  local item = question and question[1]
+  if not question or not item then
+    return log.say('info', 'Outrider asks nothing here.')
   end
   if name == 'diff' then
-    return require('outrider.diff').open(item)
+    return require('outrider.diff').open(question)
   end
   -- What is asked about files that a command changed is neither allowed nor rejected.
   if name == 'answer' or item.kind ~= 'approval' or vim.list_contains(item.options, 'Put back') then
-    return M.choose(item)
+    return M.choose(question)
   end
   if name == 'note' then
-    return M.reject_with_note(item)
+    return reject_with_note(question)
+  end
+  if name == 'reject' then
+    return M.reject(question)
+  end
+  if name == 'session' and #question > 1 then
+    return log.say('warning', 'Edits of one step can be allowed only once, unless you put the cursor on one.')
   end
   if name == 'session' and not vim.list_contains(item.options, 'Allow for this session') then
     return log.say('warning', 'This can be allowed only once.')
   end
-  if name == 'allow' or name == 'session' then
-    if not reading.takes_yes(item.id) then
+  if #question > 1 and not reading.takes_yes(M.group_name(item.group)) then
+    return
+  end
+  for _, one in ipairs(question) do
+    if not reading.takes_yes(one.id) then
       return
     end
-    allow(item, name == 'allow' and 'allow_once' or 'allow_session')
-  else
-    M.answer(item, { decision = 'reject' })
   end
+  allow(question, name == 'allow' and 'allow_once' or 'allow_session')
 end
 
---- Pick one of several open items.
+--- Pick one of several questions.
 ---@param client vim.lsp.Client
----@param done fun(item: outrider.Item)
+---@param done fun(question: outrider.Question)
 function M.pick(client, done)
-  local open = sessions.items(client.id)
+  local open = M.questions(client.id)
   if #open == 0 then
     log.say('info', 'Outrider asks nothing.')
   elseif #open == 1 then
@@ -263,12 +400,12 @@ function M.pick(client, done)
     vim.ui.select(open, {
       prompt = 'Outrider asks ',
       kind = 'outrider_items',
-      format_item = function(item)
-        return drawing.short(drawing.head(item), 200)
+      format_item = function(question)
+        return drawing.short(head(question), 200)
       end,
-    }, function(item)
-      if item then
-        done(item)
+    }, function(question)
+      if question then
+        done(question)
       end
     end)
   end
@@ -294,6 +431,7 @@ function M.asked(client, params)
   if not is_known then
     return vim.NIL
   end
+  M.tell_of_group(client, id)
   held[id] = held[id] or {}
   table.insert(held[id], thread)
   return coroutine.yield()
@@ -310,11 +448,28 @@ local function release(id)
 end
 
 --- Tell that something is asked, on one line: a longer message would stop the editor, and take a key of what is typed.
-local function tell(item, is_again)
+---@param question outrider.Question
+---@param is_again boolean?
+local function tell(question, is_again)
+  if config.get().ask == 'select' then
+    return vim.schedule(function()
+      local open = vim.tbl_filter(M.is_open, question)
+      if #open > 0 then
+        M.choose(open)
+      end
+    end)
+  end
   local said = is_again and 'The text has changed, so Outrider asks again: %s'
     or 'Outrider asks: %s (:Outrider answer)'
   local room = vim.v.echospace - #said:format('')
-  log.say('info', said:format(drawing.fit(drawing.head(item), math.max(room, SHORTEST))))
+  log.say('info', said:format(drawing.fit(head(question), math.max(room, SHORTEST))))
+end
+
+--- Under this name it is known since when the edits of one step are seen as they are now.
+---@param group string
+---@return string
+function M.group_name(group)
+  return 'group:' .. group
 end
 
 local function announce(session, item, is_again)
@@ -323,15 +478,46 @@ local function announce(session, item, is_again)
     return
   end
   reading.appeared(item.id)
-  if config.get().ask == 'select' then
-    return vim.schedule(function()
-      if M.is_open(item) then
-        M.choose(item)
-      end
-    end)
+  if config.get().ask ~= 'select' then
+    require('outrider.inline').show(session, item)
   end
-  require('outrider.inline').show(session, item)
-  tell(item, is_again)
+  if item.group then
+    reading.appeared(M.group_name(item.group))
+  else
+    tell({ item }, is_again)
+  end
+end
+
+--- Tell of the edits of one step, once, when the server asks for the first of them: by then all are known.
+---@param client vim.lsp.Client
+---@param id string
+function M.tell_of_group(client, id)
+  for _, question in ipairs(M.questions(client.id)) do
+    for _, item in ipairs(question) do
+      if item.id == id and item.group and not told[item.group] then
+        told[item.group] = true
+        vim.iter(question):each(require('outrider.inline').refresh)
+        tell(question)
+      end
+    end
+  end
+end
+
+--- One of the edits of a step is answered: the rest is another question now.
+---@param session outrider.Session
+---@param group string?
+local function regroup(session, group)
+  local rest = vim.tbl_filter(function(item)
+    return group ~= nil and item.group == group
+  end, session.items)
+  for _, item in ipairs(rest) do
+    reading.appeared(M.group_name(group))
+    require('outrider.inline').refresh(item)
+  end
+  if group and #rest == 0 then
+    told[group] = nil
+    reading.forget(M.group_name(group))
+  end
 end
 
 --- Follow a session.
@@ -353,6 +539,7 @@ function M.event(session, event)
     require('outrider.diff').close(event.data.id)
     require('outrider.review').forget(event.data.id, event.data.callId)
     release(event.data.id)
+    regroup(session, session.groups[event.data.id])
   elseif event.type == 'edit.proposed' then
     -- An item that is older than its `changeIds` is there before its edit is worked out again.
     for _, item in ipairs(session.items) do
@@ -379,6 +566,11 @@ function M.refresh(session)
   for _, item in ipairs(session.items) do
     if session.state ~= 'lost' then
       announce(session, item)
+      local question = M.question(item)
+      if item.group and question[1] == item then
+        told[item.group] = true
+        tell(question)
+      end
     else
       require('outrider.review').lost(item)
     end

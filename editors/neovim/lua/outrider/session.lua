@@ -25,6 +25,7 @@
 ---@field calls table<string, { name: string, input: any }>
 ---@field proposals table<string, outrider.EditProposed[]> by call
 ---@field proposed table<string, outrider.EditProposed> by change
+---@field groups table<string, string> of edits that are asked about at once: the group of each item
 ---@field touched table<string, true> paths that the agent changed in buffers
 local Session = {}
 Session.__index = Session
@@ -46,6 +47,7 @@ function Session.new(client, id)
     calls = {},
     proposals = {},
     proposed = {},
+    groups = {},
     touched = {},
   }, Session)
 end
@@ -227,6 +229,7 @@ Session['on approval.requested'] = function(self, data, event)
       return self.proposed[id]
     end, data.changeIds)
   end
+  self.groups[data.id] = data.group
   self:add({
     id = data.id,
     kind = 'approval',
@@ -237,6 +240,7 @@ Session['on approval.requested'] = function(self, data, event)
     options = data.options,
     always = data.always,
     grant = data.grant,
+    group = data.group,
     allowFreeForm = false,
   }, event.turnId)
 end

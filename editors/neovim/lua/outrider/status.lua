@@ -29,7 +29,7 @@ function M.state()
   local picked = M.chosen(client)
   return {
     state = session and session.state or 'idle',
-    asks = #sessions.items(client.id),
+    asks = #require('outrider.items').questions(client.id),
     mode = picked.mode or (session and session.state ~= 'idle' and session.mode) or 'agent',
     model = picked.model or (session and session.model) or options.model,
     step = session and session.step or 0,

@@ -40,7 +40,7 @@ local function set_keys(buffer)
   local keys = config.get().keys
   for _, name in ipairs({ 'allow', 'session', 'reject', 'note', 'diff', 'answer' }) do
     map(keys[name], name, function()
-      require('outrider.items').by_key(name, M.item_at_cursor())
+      require('outrider.items').by_key(name, M.question_at_cursor())
     end)
   end
   for _, name in ipairs({ 'steer', 'compose', 'edit', 'cancel', 'retry', 'undo' }) do
@@ -288,11 +288,43 @@ draw['edit.rejected'] = function(view, session, data)
   M.note(session, ('%s was not changed: %s'):format(data.path, data.reason), view)
 end
 
+--- The blocks around the edits of one step.
+local function frame_of(group)
+  return 'group:' .. group, 'keys:' .. group
+end
+
+--- The edits of one step that are open, as one question: at the end, or with `in_place` where they stand.
+local function draw_group(view, session, group, in_place)
+  if not group then
+    return
+  end
+  local open = vim.tbl_filter(function(item)
+    return item.group == group
+  end, session.items)
+  local above, below = frame_of(group)
+  if #open < 2 then
+    view.blocks:remove(above)
+    view.blocks:remove(below)
+    local last = open[1]
+    if last then
+      view.blocks:replace('item:' .. last.id, drawing.item(last, config.get().keys))
+    end
+    return
+  end
+  local put = in_place and view.blocks.replace or view.blocks.append
+  put(view.blocks, above, { '? ' .. drawing.head_of_all(open) })
+  for _, item in ipairs(open) do
+    put(view.blocks, 'item:' .. item.id, drawing.part(item))
+  end
+  put(view.blocks, below, drawing.keys_of_all(#open, config.get().keys))
+end
+
 local function draw_item(view, session, data)
   local item = session:item(data.id)
   if item and item.kind ~= 'tool' then
     view.asked[data.id] = item.turnId
     view.blocks:append('item:' .. data.id, drawing.item(item, config.get().keys))
+    draw_group(view, session, item.group)
   end
 end
 draw['approval.requested'] = draw_item
@@ -308,27 +340,35 @@ local DECISIONS = {
   keep = 'kept',
 }
 
+--- What a block of an open item is about, from its first line.
+local function title_at(view, row)
+  return (
+    vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?•] ', ''):gsub('^  • ', '')
+  )
+end
+
 --- What was asked and nobody answered before its turn ended: its keys would do nothing any more.
-local function close_items(view, turn)
+local function close_items(view, session, turn)
   for id, of in pairs(view.asked) do
     local name = 'item:' .. id
     local row = of == turn and view.blocks:row(name)
     if row then
-      local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+      local title = title_at(view, row)
       view.blocks:replace(name, { ('› %s: not answered'):format(title) })
     end
     if of == turn then
       view.asked[id] = nil
+      draw_group(view, session, session.groups[id], true)
     end
   end
 end
 
-draw['approval.resolved'] = function(view, _, data)
+draw['approval.resolved'] = function(view, session, data)
   view.asked[data.id] = nil
   local name = 'item:' .. data.id
   local row = view.blocks:row(name)
   if row then
-    local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+    local title = title_at(view, row)
     if data.instead then
       view.blocks:replace(name, { ('› %s: withdrawn, as it has changed; it is asked anew'):format(title) })
       return
@@ -341,6 +381,7 @@ draw['approval.resolved'] = function(view, _, data)
       { ('› %s: %s%s%s%s'):format(title, DECISIONS[data.decision], hunks, by, note) }
     )
   end
+  draw_group(view, session, session.groups[data.id], true)
 end
 
 draw['question.answered'] = function(view, _, data)
@@ -348,7 +389,7 @@ draw['question.answered'] = function(view, _, data)
   local name = 'item:' .. data.id
   local row = view.blocks:row(name)
   if row then
-    local title = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]:gsub('^[?] ', '')
+    local title = title_at(view, row)
     view.blocks:replace(name, { ('› %s: %s'):format(title, drawing.short(data.answer, 400)) })
   end
 end
@@ -367,7 +408,7 @@ draw['turn.parked'] = function(view, session)
 end
 
 draw['turn.finished'] = function(view, session, data, event)
-  close_items(view, event.turnId)
+  close_items(view, session, event.turnId)
   if not view.answered and data.summary ~= '' then
     view.blocks:append('summary:' .. session.seq, drawing.said(data.summary))
   end
@@ -515,21 +556,34 @@ function M.settled(session)
   end
 end
 
---- The open item that the cursor is on.
----@return outrider.Item?
-function M.item_at_cursor()
+--- What is asked where the cursor is: one edit of several on its line, all of them around those, else what waits longest.
+---@return outrider.Question?
+function M.question_at_cursor()
   local session = require('outrider.sessions').get(vim.b.outrider_session)
   local view = session and views[session.id]
   if not session or not view then
     return nil
   end
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local items = require('outrider.items')
   for _, item in ipairs(session.items) do
     if view.blocks:holds('item:' .. item.id, row) then
-      return item
+      return { item }
     end
   end
-  return session.items[1]
+  for _, item in ipairs(session.items) do
+    local above, below = frame_of(item.group or '')
+    if view.blocks:holds(above, row) or view.blocks:holds(below, row) then
+      return items.question(item)
+    end
+  end
+  for id in pairs(session.groups) do
+    -- The key that answered one edit, pressed again where it stood, is no answer to the others.
+    if view.blocks:holds('item:' .. id, row) then
+      return nil
+    end
+  end
+  return session.items[1] and items.question(session.items[1])
 end
 
 --- Show a session in a window of this tab, without taking the cursor there unless asked to.

@@ -3,6 +3,7 @@
 import type { AnswerEntry, Entry } from "./entries.js";
 import type { Colour } from "./theme.js";
 import type { Had, Piece } from "./growing.js";
+import { type Question, countsOfAll, headOfAll, questionIdOf, questionsOf } from "./groups.js";
 import type { FileRef } from "./links.js";
 import type { Reviews } from "./review.js";
 import { type Away, type OpenItem, type SessionState, type Waiting, canReview, headOf } from "./session.js";
@@ -13,6 +14,8 @@ import type { Mode } from "./words.js";
 import type { PlanItem, Usage } from "../protocol/types.js";
 
 const MOST_LINES = 400;
+/** Of each of several edits there are so many at least. */
+const LEAST_LINES = 40;
 const MOST_COLUMNS = 1000;
 
 /** An open item as the view shows it. */
@@ -29,6 +32,19 @@ export interface OpenView {
   /** Whether there is more to look at than `detail`, and single hunks to decide about. */
   readonly canReview: boolean;
   /** What was decided about single hunks so far, in words. */
+  readonly review: string;
+  /** The edits of one step that it asks about at once; none where it is about one thing. */
+  readonly edits: readonly EditView[];
+  /** The lines that those put in and take out. */
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** One of several edits that are asked about at once. */
+export interface EditView {
+  readonly id: string;
+  readonly title: string;
+  readonly detail: string;
   readonly review: string;
 }
 
@@ -151,9 +167,9 @@ export type FromView =
     }
   /** Go on after the end of a turn, or go back to before its task. */
   | { readonly type: "continue" | "retry" | "restore"; readonly turn: string }
-  | { readonly type: "decide"; readonly id: string; readonly decision: Decision; readonly note: string }
+  | { readonly type: "decide"; readonly ids: readonly string[]; readonly decision: Decision; readonly note: string }
   | { readonly type: "answer"; readonly id: string; readonly answer: string }
-  | { readonly type: "review"; readonly id: string }
+  | { readonly type: "review"; readonly ids: readonly string[] }
   | { readonly type: "resolve"; readonly paths: readonly string[]; readonly symbols: readonly string[] }
   | { readonly type: "file"; readonly ref: FileRef }
   | { readonly type: "symbol"; readonly name: string }
@@ -203,21 +219,33 @@ export function frameOf(
     waiting: session?.waiting ?? [],
     ...around,
     plan: session?.running === undefined ? [] : session.plan,
-    open: [...(session?.open.values() ?? [])].map((item) => openView(item, reviews)),
+    open: questionsOf(session?.open.values() ?? []).map((items) => openView(items, reviews)),
   };
 }
 
-function openView(item: OpenItem, reviews: Reviews): OpenView {
+function openView(items: Question, reviews: Reviews): OpenView {
+  const [item] = items;
+  const isOne = items.length === 1;
+  const most = Math.max(LEAST_LINES, Math.floor(MOST_LINES / items.length));
   return {
-    id: item.id,
+    id: isOne ? item.id : questionIdOf(item),
     kind: item.kind,
-    title: headOf(item),
-    isCommand: item.summary !== undefined,
-    detail: shortened(item.detail ?? ""),
-    options: item.options ?? [],
+    title: headOfAll(items),
+    isCommand: isOne && item.summary !== undefined,
+    detail: isOne ? shortened(item.detail ?? "", most) : "",
+    options: isOne ? (item.options ?? []) : [],
     allowFreeForm: item.allowFreeForm ?? false,
-    canReview: canReview(item),
-    review: reviews.said(item),
+    canReview: items.some(canReview),
+    review: isOne ? reviews.said(item) : "",
+    edits: isOne
+      ? []
+      : items.map((one) => ({
+          id: one.id,
+          title: headOf(one),
+          detail: shortened(one.detail ?? "", most),
+          review: reviews.said(one),
+        })),
+    ...countsOfAll(isOne ? [] : items),
   };
 }
 
@@ -240,12 +268,11 @@ export class Sent {
 }
 
 /** As much of a text as is looked at in the view: it is sent there with every change. */
-function shortened(text: string): string {
+function shortened(text: string, most: number): string {
   const lines = text.split("\n");
   const shown = lines
-    .slice(0, MOST_LINES)
+    .slice(0, most)
     .map((line) => (line.length > MOST_COLUMNS ? `${line.slice(0, MOST_COLUMNS)}…` : line));
-  if (lines.length > MOST_LINES)
-    shown.push(`… ${String(lines.length - MOST_LINES)} more lines; Review… shows them all.`);
+  if (lines.length > most) shown.push(`… ${String(lines.length - most)} more lines; Review… shows them all.`);
   return shown.join("\n");
 }

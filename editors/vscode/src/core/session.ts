@@ -462,6 +462,7 @@ export class SessionState {
       callId: data.callId,
       ...shownOf(data),
       options: data.options,
+      ...(data.group === undefined ? {} : { group: data.group }),
       ...(data.always === undefined ? {} : { always: data.always }),
       proposals,
     });

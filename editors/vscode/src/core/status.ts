@@ -1,6 +1,6 @@
 /** What the status bar says of a session. */
 
-import type { OpenItem, SessionState } from "./session.js";
+import type { SessionState } from "./session.js";
 import { type PermissionMode, spent } from "./words.js";
 
 export interface StatusText {
@@ -29,13 +29,13 @@ export function modeOf(session: SessionState | undefined, next: Next): string {
 /**
  * The text of the status bar item.
  *
- * @param open what waits for an answer, in whichever session
+ * @param asked what waits for an answer, in whichever session
  */
 export function statusText(
   server: ServerState,
   session: SessionState | undefined,
   next: Next,
-  open: readonly Pick<OpenItem, "title">[],
+  asked: readonly string[],
 ): StatusText {
   if (server !== "running") {
     const icon = server === "starting" ? "$(loading~spin)" : "$(error)";
@@ -56,12 +56,12 @@ export function statusText(
     `Permission: ${mode}`,
     `Used: ${used || "nothing yet"}`,
   ];
-  const [first] = open;
+  const [first] = asked;
   if (first !== undefined) {
-    const more = open.length > 1 ? ` (${String(open.length)})` : "";
+    const more = asked.length > 1 ? ` (${String(asked.length)})` : "";
     return {
       text: `$(bell-dot) Outrider needs you${more}`,
-      tooltip: [first.title, ...lines].join("\n"),
+      tooltip: [first, ...lines].join("\n"),
       calls: true,
       running: now !== undefined,
     };

@@ -11,6 +11,9 @@ export const ALWAYS_ALLOW = "Always allow…";
 export const ALWAYS_HERE = "Always in this workspace";
 export const ALWAYS_EVERYWHERE = "Always everywhere";
 export const REJECT = "Reject";
+const ALLOW_ALL = "Allow all ";
+/** The button that prevents several edits. */
+export const REJECT_ALL = "Reject all";
 export const REVIEW = "Review…";
 export const SAVE_AND_CONTINUE = "Save and continue";
 
@@ -22,13 +25,19 @@ const DECISIONS: Readonly<Record<string, Decision>> = {
   [ALLOW_SESSION]: "allow_session",
   [ALWAYS_ALLOW]: "allow_always",
   [REJECT]: "reject",
+  [REJECT_ALL]: "reject",
   [PUT_BACK]: "put_back",
   [KEEP]: "keep",
 };
 
+/** The button that lets several edits happen this once. */
+export function allowAll(count: number): string {
+  return ALLOW_ALL + String(count);
+}
+
 /** The decision that a button stands for; undefined for one that decides nothing, such as `Review…`. */
 export function decisionOf(title: string): Decision | undefined {
-  return DECISIONS[title];
+  return title.startsWith(ALLOW_ALL) ? "allow_once" : DECISIONS[title];
 }
 
 /** The buttons of an approval that let it happen this once, or that prevent it. */
@@ -39,5 +48,5 @@ export function yesAndNo(options: readonly string[]): readonly [string, string] 
 
 /** Whether something may happen with an answer that would not happen otherwise; only looking at it and a no are none. */
 export function isYes(title: string): boolean {
-  return title !== REJECT && title !== REVIEW;
+  return ![REJECT, REJECT_ALL, REVIEW].includes(title);
 }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
+import { type Question, headOfAll, questionIdOf, questionsOf } from "../core/groups.js";
 import type { Reviews } from "../core/review.js";
 import { Inert, chosenAfterReading } from "../core/inert.js";
 import { type OpenItem, type SessionState, canReview, diffsOf, headOf } from "../core/session.js";
@@ -10,9 +11,11 @@ import {
   ALWAYS_EVERYWHERE,
   ALWAYS_HERE,
   REJECT,
+  REJECT_ALL,
   REVIEW,
   SAVE_AND_CONTINUE,
   type Decision,
+  allowAll,
   decisionOf,
   isYes,
   yesAndNo,
@@ -49,9 +52,21 @@ export class Answers {
 
   /** Every open item, that of the session that is looked at first. */
   get open(): OpenItem[] {
+    return this.questions.flat();
+  }
+
+  /** All that is asked, in the same order; the edits of one step are one question. */
+  get questions(): Question[] {
     const current = this.book.current;
     const others = this.book.all.filter((session) => session !== current);
-    return [...(current === undefined ? [] : [current]), ...others].flatMap((session) => [...session.open.values()]);
+    return [...(current === undefined ? [] : [current]), ...others].flatMap((session) =>
+      questionsOf(session.open.values()),
+    );
+  }
+
+  /** The question that an open item is a part of. */
+  questionOf(item: OpenItem): Question {
+    return this.questions.find((question) => question.includes(item)) ?? [item];
   }
 
   find(id: string): OpenItem | undefined {
@@ -62,9 +77,11 @@ export class Answers {
   update(session: SessionState): void {
     for (const item of session.open.values()) {
       if (this.seen.has(item.id)) continue;
-      this.seen.add(item.id);
+      const question = questionIdOf(item);
+      const isPointedAt = this.seen.has(question);
+      this.seen.add(item.id).add(question);
       this.inert.appeared(item.id);
-      this.pointSoon(item);
+      if (!isPointedAt) this.pointSoon(question);
     }
     for (const [id, waiting] of this.settling) {
       if (this.find(id) !== undefined) continue;
@@ -99,23 +116,34 @@ export class Answers {
     });
   }
 
-  /** Decide on an approval. For one that is to hold always the user sees the rules and says where; Esc leaves it open. */
-  async decide(id: string, decision: Decision, note = ""): Promise<void> {
-    const item = this.find(id);
-    const options = item?.options ?? [];
+  /**
+   * Decide on an approval, or on several edits at once: on exactly those that the user was shown.
+   * For one that is to hold always the user sees the rules and says where; Esc leaves it open.
+   */
+  async decide(ids: readonly string[], decision: Decision, note = ""): Promise<void> {
+    const items = ids.flatMap((id) => this.find(id) ?? []);
+    const options = items[0]?.options ?? [];
     if (options.length > 0 && !options.some((title) => decisionOf(title) === decision)) {
       const [yes, no] = yesAndNo(options);
       void vscode.window.showInformationMessage(`Outrider: the answers here are “${yes}” and “${no}”.`);
       return;
     }
-    if (decision !== "reject" && !this.inert.takesYes(id)) {
+    if (decision !== "reject" && ids.filter((id) => !this.inert.takesYes(id)).length > 0) {
       vscode.window.setStatusBarMessage(TOO_EARLY, HINT_MILLISECONDS);
       return;
     }
-    if (item !== undefined && decision !== "reject" && this.proposals.hasStray(item)) {
-      await this.tellOfStray(item);
+    const stray = decision === "reject" ? undefined : items.find((item) => this.proposals.hasStray(item));
+    if (stray !== undefined) {
+      await this.tellOfStray(stray);
       return;
     }
+    // Of several those that were answered meanwhile are left out; of what is all answered the server says so.
+    const left = items.length > 0 ? items.map(({ id }) => id) : ids;
+    for (const id of left) await this.decideOne(id, decision, note);
+  }
+
+  private async decideOne(id: string, decision: Decision, note: string): Promise<void> {
+    const item = this.find(id);
     if (item !== undefined && decision !== "reject" && this.reviews.hasBegun(id)) {
       // What the user left out or rewrote stays so, and no yes for later can say that.
       if (decision === "allow_once") await this.send(this.reviews.answer(item, note));
@@ -134,9 +162,11 @@ export class Answers {
     if (scope !== undefined) await this.send({ ...params, scope });
   }
 
-  /** Show what an item is about: in diffs where hunks can be decided about and rewritten, else in a document. */
-  async review(item: OpenItem): Promise<void> {
-    if (diffsOf(item).length > 0) await this.proposals.showDiff(item);
+  /** Show what is asked about: in diffs where hunks can be decided about and rewritten, else in a document. */
+  async review(items: readonly OpenItem[]): Promise<void> {
+    const [item] = items;
+    if (item === undefined) return;
+    if (items.some((one) => diffsOf(one).length > 0)) await this.proposals.showDiffs(items);
     else if (canReview(item)) await this.connection.execute("outrider.open", { what: "review", id: item.id });
     else await vscode.commands.executeCommand("outrider.client.showView", "open");
   }
@@ -146,7 +176,7 @@ export class Answers {
       "Outrider: in the diff you changed more than the proposed lines, which cannot be a part of this edit. Take that back there, and write it in the file itself.",
       REVIEW,
     );
-    if (chosen === REVIEW) await this.review(item);
+    if (chosen === REVIEW) await this.review([item]);
   }
 
   private async where(id: string): Promise<AnswerParams["scope"]> {
@@ -188,35 +218,49 @@ export class Answers {
     await this.send({ id, answer });
   }
 
-  /** Take one of an item's titles for an answer. */
-  async take(item: OpenItem, title: string): Promise<void> {
+  /** Take one of the titles of a question for an answer. */
+  private async take(question: Question, title: string): Promise<void> {
+    const [item] = question;
+    const ids = question.map(({ id }) => id);
     const decision = item.kind === "approval" ? decisionOf(title) : undefined;
-    if (decision !== undefined) await this.decide(item.id, decision);
+    if (decision !== undefined) await this.decide(ids, decision);
     else if (item.kind !== "approval") await this.answer(item.id, title);
   }
 
-  /** Let the user choose an open item and answer it. */
+  /** Let the user choose what is asked and answer it: all edits of a step, or one of them. */
   async choose(): Promise<void> {
-    const open = this.open;
-    const [first] = open;
+    const questions = this.questions.flatMap((question): Question[] =>
+      question.length === 1 ? [question] : [question, ...question.map((item): Question => [item])],
+    );
+    const [first] = questions;
     if (first === undefined) {
       void vscode.window.showInformationMessage("Outrider waits for nothing.");
       return;
     }
     const sessions = this.book.all.filter((session) => session.open.size > 0);
-    const picks = open.map((item) => {
-      const title = sessions.length > 1 ? sessions.find((session) => session.open.has(item.id))?.title : undefined;
-      const description = [item.kind, title ?? ""].filter(Boolean).join(" · ");
-      return { label: oneLine(headOf(item), 120), description, item };
+    const picks = questions.map((question) => {
+      const [{ id, kind }] = question;
+      const title = sessions.length > 1 ? sessions.find((session) => session.open.has(id))?.title : undefined;
+      const description = [kind, title ?? ""].filter(Boolean).join(" · ");
+      return { label: oneLine(headOfAll(question), 120), description, question };
     });
     const picked =
-      open.length === 1 ? { item: first } : await vscode.window.showQuickPick(picks, { title: "Answer what?" });
-    if (picked !== undefined) await this.ask(picked.item);
+      questions.length === 1
+        ? { question: first }
+        : await vscode.window.showQuickPick(picks, { title: "Answer what?" });
+    if (picked !== undefined) await this.ask(picked.question);
   }
 
-  private async ask(item: OpenItem): Promise<void> {
-    const options = (item.options ?? []).filter((title) => item.kind !== "approval" || decisionOf(title) !== undefined);
-    const more = [...(canReview(item) ? [REVIEW] : []), ...(item.allowFreeForm || item.kind === "tool" ? [OTHER] : [])];
+  private async ask(question: Question): Promise<void> {
+    const [item] = question;
+    const options =
+      question.length > 1
+        ? [allowAll(question.length), REJECT_ALL]
+        : (item.options ?? []).filter((title) => item.kind !== "approval" || decisionOf(title) !== undefined);
+    const more = [
+      ...(question.some(canReview) ? [REVIEW] : []),
+      ...(item.allowFreeForm || item.kind === "tool" ? [OTHER] : []),
+    ];
     const chosen =
       options.length + more.length === 1 && more[0] === OTHER
         ? OTHER
@@ -224,66 +268,73 @@ export class Answers {
             Date.now,
             () =>
               vscode.window.showQuickPick([...options, ...more], {
-                title: oneLine(headOf(item), 200),
-                placeHolder: oneLine(item.detail ?? "", 200),
+                title: oneLine(headOfAll(question), 200),
+                placeHolder: oneLine(question.length > 1 ? headsOf(question) : (item.detail ?? ""), 200),
                 ignoreFocusOut: true,
               }),
             (title) => isYes(title) && title !== OTHER,
           );
     if (chosen === undefined) return;
-    if (chosen === REVIEW) await this.review(item);
-    else if (chosen === REJECT) await this.reject(item);
+    if (chosen === REVIEW) await this.review(question);
+    else if (chosen === REJECT || chosen === REJECT_ALL) await this.reject(question);
     else if (chosen === OTHER) {
       const text = await vscode.window.showInputBox({ title: oneLine(headOf(item), 200), ignoreFocusOut: true });
       if (text) await this.answer(item.id, text);
-    } else await this.take(item, chosen);
+    } else await this.take(question, chosen);
   }
 
-  /** Reject an approval, with a reason that the model is told if the user gives one. Esc leaves it open. */
-  async reject(item: OpenItem): Promise<void> {
+  /** Reject an approval, or several edits, with a reason that the model is told if the user gives one. Esc leaves it open. */
+  async reject(question: Question): Promise<void> {
     const note = await vscode.window.showInputBox({
-      title: `Reject: ${oneLine(headOf(item), 120)}`,
+      title: `Reject: ${oneLine(headOfAll(question), 120)}`,
       prompt: "What the model is told; leave it empty to say nothing",
       ignoreFocusOut: true,
     });
-    if (note !== undefined) await this.decide(item.id, "reject", note);
+    const ids = question.map(({ id }) => id);
+    if (note !== undefined) await this.decide(ids, "reject", note);
   }
 
-  /** Point at an item where the view does not show it. */
-  private pointSoon(item: OpenItem): void {
+  /** Point at a question where the view does not show it. */
+  private pointSoon(id: string): void {
+    const find = (): Question | undefined => this.questions.find(([first]) => questionIdOf(first) === id);
     pointSoon(
       setTimeout,
-      () => (this.find(item.id) === undefined ? undefined : this.sight()),
+      () => (find() === undefined ? undefined : this.sight()),
       (isShown) => {
-        if (wants(isShown && this.book.current?.open.has(item.id) === true)) void this.point(item);
+        const question = find();
+        if (question !== undefined && wants(isShown && this.book.current?.open.has(question[0].id) === true))
+          void this.point(question);
       },
     );
   }
 
-  private async point(item: OpenItem): Promise<void> {
+  private async point(question: Question): Promise<void> {
+    const [item] = question;
     const options = item.options ?? [];
-    const [yes, no] = yesAndNo(options);
+    const [yes, no] = question.length > 1 ? [allowAll(question.length), REJECT_ALL] : yesAndNo(options);
     const buttons =
       item.kind === "approval"
-        ? [yes, canReview(item) ? REVIEW : SHOW, no]
+        ? [yes, question.some(canReview) ? REVIEW : SHOW, no]
         : options.length > 0 && options.length <= 3
           ? [...options]
           : [SHOW];
+    const about = question.length > 1 ? `${headOfAll(question)}: ${headsOf(question)}` : headOf(item);
     const chosen = await chosenAfterReading(
       Date.now,
-      () => vscode.window.showInformationMessage(`Outrider: ${oneLine(headOf(item), 300)}`, ...buttons),
+      () => vscode.window.showInformationMessage(`Outrider: ${oneLine(about, 300)}`, ...buttons),
       (title) => isYes(title) && title !== SHOW,
     );
     if (chosen === undefined) return;
-    // The editor cannot take a message down, so it may be there when the item is not.
-    if (this.find(item.id) === undefined) {
+    // The editor cannot take a message down, so it may be there when the items are not.
+    const [first, ...rest] = question.filter(({ id }) => this.find(id) !== undefined);
+    if (first === undefined) {
       this.tellOfLate(item, chosen);
       return;
     }
-    if (chosen === REVIEW) await this.review(item);
+    if (chosen === REVIEW) await this.review([first, ...rest]);
     else if (chosen === SHOW && !options.includes(SHOW))
       await vscode.commands.executeCommand("outrider.client.answerPending");
-    else await this.take(item, chosen);
+    else await this.take([first, ...rest], chosen);
   }
 
   /** The first answer counted. The server is not asked again: it would take this one for none as well. */
@@ -305,6 +356,11 @@ export class Answers {
       throw error;
     }
   }
+}
+
+/** What each edit of a question is about. */
+function headsOf(question: Question): string {
+  return question.map(headOf).join(", ");
 }
 
 /** Save what is open. Gives what keeps it from the disk, in words; undefined if nothing does. */

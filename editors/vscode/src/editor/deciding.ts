@@ -2,32 +2,39 @@
 
 import * as vscode from "vscode";
 
-import type { OpenItem } from "../core/session.js";
+import type { Question } from "../core/groups.js";
 import type { CommandTable, House } from "./house.js";
 
 export function decidingCommands({ answers, proposals }: House): CommandTable {
-  // A lens names its item; a key means what the user looks at, else what has waited longest.
-  const wanted = (id: unknown): OpenItem | undefined =>
-    typeof id === "string"
-      ? answers.find(id)
-      : (proposals.looked ?? answers.open.find((item) => item.kind === "approval"));
-  const withItem = (act: (item: OpenItem) => Promise<void>) => async (id: unknown) => {
-    const item = wanted(id);
-    if (item === undefined) void vscode.window.showInformationMessage("Outrider: nothing waits for a decision.");
+  // A lens names its item; a key means what the user looks at, else the question that has waited longest.
+  const wanted = (id: unknown): Question | undefined => {
+    const item = typeof id === "string" ? answers.find(id) : proposals.looked;
+    if (item !== undefined) return [item];
+    return typeof id === "string" ? undefined : answers.questions.find(([{ kind }]) => kind === "approval");
+  };
+  const withQuestion = (act: (question: Question) => Promise<void>) => async (id: unknown) => {
+    const question = wanted(id);
+    if (question === undefined) void vscode.window.showInformationMessage("Outrider: nothing waits for a decision.");
     else {
       proposals.deciding();
-      await act(item);
+      await act(question);
     }
   };
+  const idsOf = (question: Question): string[] => question.map(({ id }) => id);
   return {
-    allow: withItem((item) => answers.decide(item.id, "allow_once")),
-    allowSession: withItem(async (item) => {
-      const offered = (item.options ?? []).includes("Allow for this session");
-      if (offered) await answers.decide(item.id, "allow_session");
-      else void vscode.window.showInformationMessage("Outrider: this can only be allowed once.");
+    allow: withQuestion((question) => answers.decide(idsOf(question), "allow_once")),
+    allowSession: withQuestion(async (question) => {
+      const offered = question.every(({ options }) => (options ?? []).includes("Allow for this session"));
+      if (offered && question.length === 1) await answers.decide(idsOf(question), "allow_session");
+      else if (question.length === 1)
+        void vscode.window.showInformationMessage("Outrider: this can only be allowed once.");
+      else
+        void vscode.window.showInformationMessage(
+          "Outrider: edits of one step can only be allowed once. Open the diff of one of them to allow that file for the session.",
+        );
     }),
-    reject: withItem((item) => answers.reject(item)),
-    review: withItem((item) => answers.review(item)),
+    reject: withQuestion((question) => answers.reject(question)),
+    review: withQuestion((question) => answers.review(question)),
     answerPending: () => answers.choose(),
   };
 }

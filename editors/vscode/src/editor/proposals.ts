@@ -108,7 +108,12 @@ export class Proposals implements vscode.CodeLensProvider {
 
   /** A command decides now: if it was given in a diff, the keyboard goes to the editor behind it when that closes. */
   deciding(): void {
-    this.hasKeyboard = vscode.window.activeTextEditor?.document.uri.scheme === PROPOSAL;
+    this.hasKeyboard = this.isInDiff;
+  }
+
+  /** Whether the keyboard is in a diff. */
+  get isInDiff(): boolean {
+    return vscode.window.activeTextEditor?.document.uri.scheme === PROPOSAL;
   }
 
   /** Something was decided about a hunk of an item: show it as it stands now. */
@@ -118,10 +123,10 @@ export class Proposals implements vscode.CodeLensProvider {
     this.decorate();
   }
 
-  /** Show the changes of an item in the editor's diff view, the first of them in front. */
-  async showDiff(item: OpenItem): Promise<void> {
-    const shown = diffsOf(item);
-    for (const change of [...shown].reverse()) {
+  /** Show the changes of items in the editor's diff view, the first of them in front. */
+  async showDiffs(items: readonly OpenItem[]): Promise<void> {
+    const shown = items.flatMap((item) => diffsOf(item).map((change) => ({ item, change })));
+    for (const { item, change } of [...shown].reverse()) {
       const line = this.places(item, change, "after")[0]?.line ?? 0;
       const selection = new vscode.Range(line, 0, line, 0);
       await this.diffs.open({ item, change }, { preview: shown.length === 1, selection });

@@ -18,18 +18,28 @@ interface Meant {
 
 export function reviewCommands({ answers, proposals, reviews, view }: House): CommandTable {
   const decide = async ({ item, hunk }: Meant, decision: "take" | "reject", reason = ""): Promise<void> => {
+    const isInDiff = proposals.isInDiff;
     reviews.decide(item, hunk, decision, reason);
     proposals.decided(item);
     view.update();
     const left = reviews.left(item);
     if (left.length === 0) {
-      await answers.decide(item.id, "allow_once");
+      await answers.decide([item.id], "allow_once");
+      if (isInDiff) await goOn(item);
       return;
     }
     const next = nextOf(left, hunk.number, 1);
     if (next === undefined) return;
     if (next.change.operation === "rename") await rename({ item, hunk: next });
     else if (isLookedAt(proposals, item)) await proposals.go(item, next);
+  };
+
+  /** Bring the next edit of the step before the user, who is at the diffs. */
+  const goOn = async (decided: OpenItem): Promise<void> => {
+    const others = answers.questionOf(decided).filter(({ id }) => id !== decided.id);
+    const next = others.find((item) => reviews.left(item).some(({ change }) => change.operation !== "rename"));
+    const [hunk] = next === undefined ? [] : reviews.left(next).filter(({ change }) => change.operation !== "rename");
+    if (next !== undefined && hunk !== undefined) await proposals.goInDiff(next, hunk);
   };
 
   /** A file's new name stands at no line, so it is asked about. */
@@ -62,10 +72,9 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
 
   const move = (step: 1 | -1) => async (): Promise<void> => {
     const item = edit(answers, proposals);
-    const hunks = item === undefined ? [] : hunksOf(item).filter(({ change }) => change.operation !== "rename");
-    const next = nextOf(hunks, item === undefined ? undefined : around(proposals, reviews, item, step), step);
-    if (item === undefined || next === undefined) nothing();
-    else await proposals.go(item, next);
+    const found = item === undefined ? undefined : neighbour(answers, proposals, reviews, item, step);
+    if (found === undefined) nothing();
+    else await proposals.go(found.item, found.hunk);
   };
 
   return {
@@ -87,6 +96,24 @@ export function reviewCommands({ answers, proposals, reviews, view }: House): Co
     nextHunk: move(1),
     previousHunk: move(-1),
   };
+}
+
+/** The next hunk in a direction: of the same edit, then of the next one of its step, round and round. */
+function neighbour(
+  answers: Answers,
+  proposals: Proposals,
+  reviews: Reviews,
+  item: OpenItem,
+  step: 1 | -1,
+): Meant | undefined {
+  const placed = (one: OpenItem): ItemHunk[] => hunksOf(one).filter(({ change }) => change.operation !== "rename");
+  const hunks = placed(item);
+  const number = around(proposals, reviews, item, step);
+  const isLast = number !== undefined && !hunks.some((hunk) => (hunk.number - number) * step > 0);
+  const edits = answers.questionOf(item).filter((one) => placed(one).length > 0);
+  const next = isLast ? edits.at((edits.indexOf(item) + step) % edits.length) : item;
+  const hunk = next === undefined ? undefined : nextOf(placed(next), isLast ? undefined : number, step);
+  return next === undefined || hunk === undefined ? undefined : { item: next, hunk };
 }
 
 /** The hunk that a lens names. */

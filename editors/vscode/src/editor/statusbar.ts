@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { OpenItem, SessionState } from "../core/session.js";
+import type { SessionState } from "../core/session.js";
 import { type Next, type ServerState, statusText } from "../core/status.js";
 
 export class StatusBar implements vscode.Disposable {
@@ -25,8 +25,8 @@ export class StatusBar implements vscode.Disposable {
     this.stop.dispose();
   }
 
-  update(server: ServerState, session: SessionState | undefined, next: Next, open: readonly OpenItem[]): void {
-    const now = statusText(server, session, next, open);
+  update(server: ServerState, session: SessionState | undefined, next: Next, asked: readonly string[]): void {
+    const now = statusText(server, session, next, asked);
     // Asked at every piece of live text.
     const key = JSON.stringify([now, server]);
     if (key === this.shown) return;

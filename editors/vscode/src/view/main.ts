@@ -9,7 +9,7 @@ import { Composer } from "./composer.js";
 import { button, h } from "./dom.js";
 import { planList } from "./entries.js";
 import { Feed } from "./feed.js";
-import { card, rest } from "./open.js";
+import { asksOf, card, replaceCard, rest } from "./open.js";
 import { Places } from "./places.js";
 
 declare function acquireVsCodeApi(): {
@@ -156,7 +156,9 @@ function showFrame(now: Frame): void {
   composer.show(now);
   showAbilities(now);
   const [first] = now.open;
-  if (first !== undefined && before?.open[0]?.id !== first.id) said.textContent = `Outrider needs you: ${first.title}`;
+  const asked = before?.open[0];
+  if (first !== undefined && (asked?.id !== first.id || asked.title !== first.title))
+    said.textContent = `Outrider needs you: ${first.title}`;
   else if (now.server === "failed" && before?.server !== "failed") said.textContent = "The server is not running.";
 }
 
@@ -187,6 +189,14 @@ function showOpen({ open: items }: Frame): void {
   if (now === cards) return;
   cards = now;
   const hadFocus = open.contains(document.activeElement);
+  for (const item of items) {
+    const asks = asksOf(item);
+    const before = [...open.querySelectorAll<HTMLElement>(".card")].find((element) =>
+      (element.dataset["asks"] ?? "").split(" ").some((id) => asks.includes(id)),
+    );
+    // What is left of several edits moves to where another one was, under the pointer and the keyboard.
+    if (before !== undefined && before.dataset["asks"] !== asks.join(" ")) replaceCard(before, card(item, send, inert));
+  }
   // A note that is being written in a card that stays is kept.
   const kept = new Map(
     [...open.querySelectorAll<HTMLElement>(".card")].map((element) => [element.dataset["id"], element]),
@@ -201,15 +211,22 @@ function showOpen({ open: items }: Frame): void {
   // One that stays is not moved: the keyboard may be in it.
   open.append(...items.filter(({ id }) => !kept.has(id)).map((item) => card(item, send, inert)));
   for (const [index, item] of items.entries()) {
-    const said = open.children[index]?.querySelector(".review");
-    if (said != null && said.textContent !== item.review) said.textContent = item.review;
+    const own = open.children[index];
+    tell(own?.querySelector(":scope > .review"), item.review);
+    for (const edit of item.edits) tell(own?.querySelector(`details[data-edit="${edit.id}"] > .review`), edit.review);
   }
   if (hadFocus && !open.contains(document.activeElement)) focusOpen();
 }
 
+function tell(element: Element | null | undefined, text: string): void {
+  if (element != null && element.textContent !== text) element.textContent = text;
+}
+
 function focusOpen(): void {
   const target =
-    open.querySelector<HTMLElement>(".buttons button") ?? open.querySelector<HTMLElement>("input") ?? composer.text;
+    open.querySelector<HTMLElement>(".card > .buttons button") ??
+    open.querySelector<HTMLElement>("input") ??
+    composer.text;
   target.focus();
 }
 

@@ -1,8 +1,8 @@
 /** Draws what waits for the user: an approval with its diff and buttons, a question with its options. */
 
-import type { FromView, OpenView } from "../core/messages.js";
+import type { EditView, FromView, OpenView } from "../core/messages.js";
 import { INERT_MILLISECONDS, type Inert } from "../core/inert.js";
-import { type Decision, REJECT, REVIEW, decisionOf, isYes, yesAndNo } from "../core/titles.js";
+import { type Decision, REJECT, REJECT_ALL, REVIEW, allowAll, decisionOf, isYes, yesAndNo } from "../core/titles.js";
 import { button, h } from "./dom.js";
 
 /** The keys of the decisions, while the card has the keyboard. */
@@ -41,20 +41,23 @@ export function card(item: OpenView, send: (message: FromView) => void, inert: I
   };
   const buttons: HTMLButtonElement[] = [];
   const byKey = new Map<string, () => void>();
-  for (const [index, title] of item.options.entries()) {
+  const isSeveral = item.edits.length > 0;
+  const ids = asksOf(item);
+  const options = isSeveral ? [allowAll(ids.length), REJECT_ALL] : item.options;
+  for (const [index, title] of options.entries()) {
     const decision = item.kind === "approval" ? decisionOf(title) : undefined;
     if (item.kind === "approval" && decision === undefined) continue;
     const give = (): void => {
       send(
         decision === undefined
           ? { type: "answer", id: item.id, answer: title }
-          : { type: "decide", id: item.id, decision, note: note.value },
+          : { type: "decide", ids, decision, note: note.value },
       );
     };
     const act = isYes(title) ? afterReading(give) : give;
     const key = decision === undefined ? String(index + 1) : KEYS[decision];
     byKey.set(key, act);
-    const isFirst = decision === undefined ? index === 0 : title === yesAndNo(item.options)[0];
+    const isFirst = decision === undefined || isSeveral ? index === 0 : title === yesAndNo(options)[0];
     const kind = isFirst ? "primary" : "secondary";
     const one = button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` });
     if (isYes(title)) heed(one, () => inert.takesYes(item.id));
@@ -62,35 +65,51 @@ export function card(item: OpenView, send: (message: FromView) => void, inert: I
   }
   if (item.canReview) {
     const review = (): void => {
-      send({ type: "review", id: item.id });
+      send({ type: "review", ids });
     };
     byKey.set("d", review);
     const help = "See all of it; of an edit take, leave out or rewrite single hunks (d)";
     buttons.push(button(REVIEW, review, { class: "secondary", "aria-keyshortcuts": "d", title: help }));
   }
   const own = item.kind === "approval" ? "Tell the model why, with your decision" : "Answer in your own words";
-  const takesNote = item.kind === "approval" && item.options.includes(REJECT);
+  const takesNote = item.kind === "approval" && (isSeveral || options.includes(REJECT));
   if (takesNote || item.allowFreeForm || item.kind === "tool") {
     note.placeholder = own;
     note.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || note.value.trim() === "") return;
-      if (item.kind === "approval") send({ type: "decide", id: item.id, decision: "reject", note: note.value });
+      if (item.kind === "approval") send({ type: "decide", ids, decision: "reject", note: note.value });
       else send({ type: "answer", id: item.id, answer: note.value.trim() });
     });
-    if (item.kind === "approval") note.title = "Enter rejects with this note";
+    if (item.kind === "approval") note.title = `Enter rejects ${isSeveral ? "all of them " : ""}with this note`;
   } else note.hidden = true;
   const element = h(
     "section",
-    { class: "card", "data-id": item.id, "aria-label": `Outrider needs you: ${item.title}`, tabindex: -1 },
-    h("h2", { dir: "auto" }, item.title),
+    {
+      class: "card",
+      "data-id": item.id,
+      "data-asks": asksOf(item).join(" "),
+      "aria-label": `Outrider needs you: ${item.title}`,
+      tabindex: -1,
+    },
+    h("h2", { dir: "auto" }, item.title, ...(isSeveral ? counts(item) : [])),
+    ...(isSeveral ? [edits(item, note, afterReading, send, inert)] : []),
     ...(item.detail === "" ? [] : item.isCommand ? commandDetail(item.detail) : [detail(item.detail)]),
     h("p", { class: "review", role: "status" }, item.review),
     h("div", { class: "buttons" }, ...buttons),
     note,
   );
+  answerByKey(element, (key) => byKey.get(key));
+  rest(element, inert);
+  return element;
+}
+
+/** Take keys for answers where the keyboard is in an element, and no note is written. */
+function answerByKey(element: HTMLElement, actOf: (key: string) => (() => void) | undefined): void {
   element.addEventListener("keydown", (event) => {
-    if (event.target === note || event.ctrlKey || event.altKey || event.metaKey) return;
-    const act = byKey.get(event.key);
+    const isTyped = event.target instanceof HTMLInputElement || event.ctrlKey || event.altKey || event.metaKey;
+    // What was taken by one of several edits is not for all of them.
+    if (isTyped || event.defaultPrevented) return;
+    const act = actOf(event.key);
     if (act === undefined && event.key !== "Enter") return;
     // A key that is held down decides about one item, and not about the next one as well, which takes its place.
     if (event.repeat) event.preventDefault();
@@ -99,8 +118,75 @@ export function card(item: OpenView, send: (message: FromView) => void, inert: I
       act();
     }
   });
-  rest(element, inert);
-  return element;
+}
+
+/** The items that a card asks about: one that asks about others is another card. */
+export function asksOf({ id, edits }: OpenView): string[] {
+  return edits.length > 0 ? edits.map((edit) => edit.id) : [id];
+}
+
+/** Put a card in the place of one that asked about more: what is written, unfolded and read there stays so. */
+export function replaceCard(before: HTMLElement, after: HTMLElement): void {
+  const [old, now] = [before, after].map((one) => one.querySelector<HTMLInputElement>(":scope > .note"));
+  if (old != null && now != null) now.value = old.value;
+  for (const edit of before.querySelectorAll<HTMLDetailsElement>("details.edit")) {
+    const same = after.querySelector<HTMLDetailsElement>(`details.edit[data-edit="${edit.dataset["edit"] ?? ""}"]`);
+    if (same !== null) same.open = edit.open;
+  }
+  const top = before.querySelector(".edits")?.scrollTop ?? 0;
+  const focused = document.activeElement;
+  const hadFocus = before.contains(focused);
+  const place = [...before.querySelectorAll("details.edit")].findIndex((edit) => edit.contains(focused));
+  before.replaceWith(after);
+  const list = after.querySelector(".edits");
+  if (list !== null) list.scrollTop = top;
+  if (!hadFocus) return;
+  const next = place < 0 ? undefined : [...after.querySelectorAll<HTMLElement>("details.edit > summary")];
+  // Never to a button: what is pressed again there would be a yes to more than was meant.
+  (focused === old ? now : (next?.[Math.min(place, next.length - 1)] ?? after))?.focus();
+}
+
+/** The edits of one step: each with its diff, and with answers of its own. */
+function edits(
+  item: OpenView,
+  note: HTMLInputElement,
+  afterReading: (act: () => void) => () => void,
+  send: (message: FromView) => void,
+  inert: Inert,
+): HTMLElement {
+  const one = (edit: EditView): HTMLElement => {
+    const decide = (decision: "allow_once" | "reject") => (): void => {
+      send({ type: "decide", ids: [edit.id], decision, note: note.value });
+      note.value = "";
+    };
+    const act = { [KEYS.allow_once]: afterReading(decide("allow_once")), [KEYS.reject]: decide("reject") };
+    const offer = (label: string, key: string): HTMLButtonElement =>
+      button(label, act[key] ?? (() => undefined), {
+        class: "quiet",
+        title: `${label} (${key})`,
+        "aria-keyshortcuts": key,
+        "aria-label": `${label}: ${edit.title}`,
+      });
+    const allow = offer("Allow this edit", KEYS.allow_once);
+    heed(allow, () => inert.takesYes(item.id));
+    const reject = offer("Reject this edit", KEYS.reject);
+    const element = h(
+      "details",
+      { class: "edit", open: true, "data-edit": edit.id },
+      h("summary", { dir: "auto" }, edit.title),
+      ...(edit.detail === "" ? [] : [detail(edit.detail)]),
+      h("p", { class: "review", role: "status" }, edit.review),
+      h("div", { class: "buttons" }, allow, reject),
+    );
+    answerByKey(element, (key) => act[key]);
+    return element;
+  };
+  return h("div", { class: "edits" }, ...item.edits.map(one));
+}
+
+function counts({ added, removed }: OpenView): (HTMLElement | string)[] {
+  const plus = h("span", { class: "plus" }, `+${String(added)}`);
+  return [" ", plus, " ", h("span", { class: "minus" }, `−${String(removed)}`)];
 }
 
 /** Have a click count only if the button was pressed down when a yes counted: what moved under the pointer was not meant. */

@@ -247,15 +247,13 @@ class Inbox:
         waiting = self._requested(item_id, turn_id, asking)
         if isinstance(waiting, Approval):
             return waiting
-        covers = waiting.action.covers if waiting.action is not None else ""
-        below = waiting.below + (f"\n“{ALLOW_SESSION}” covers {spelled_out(covers)}." if covers else "")
-        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, below))
+        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, _said_below(waiting)))
         return await self._approval(waiting, answer)
 
     async def approve_together(
         self, new_id: Callable[[], str], turn_id: str, askings: Sequence[Asking], seconds: float
     ) -> list[Approval]:
-        """Ask for a yes to several edits in one question; each is an item of its own, which can be answered by itself too.
+        """Ask for a yes to several edits at once; each is an item of its own, which can be answered by itself too.
 
         Args:
             new_id: Gives the id of an item.
@@ -264,7 +262,9 @@ class Inbox:
             seconds: How long the question holds the editor.
         """
         opened: list[_Waiting | Approval] = []
-        group: str | None = None
+        # What was asked before a restart keeps its group, and what is asked anew joins it.
+        known = (self._pending(asking.call_id, "approval") for asking in askings)
+        group = next((item.group for item in known if item is not None and item.group), None)
         for asking in askings:
             item_id = new_id()
             group = group or item_id
@@ -637,12 +637,19 @@ class Inbox:
             return
 
     async def _ask_about_all(self, waiting: Sequence[_Waiting], seconds: float) -> None:
-        """Ask in one question for a yes to several edits. Those that are answered in other ways meanwhile are left out of its answer."""
+        """Ask for a yes to several edits: the client for all items at once, else in one question for all of them.
+
+        Those that are answered in other ways meanwhile are left out of the question's answer.
+        """
         if problem := await self._record.settled():
             self._editor.say("error", f"Outrider cannot write its log: {problem}")
+        traits = self._editor.traits
+        if traits.takes_items and traits.takes_approvals:
+            asked = await asyncio.gather(*(self._ask_client_while_open(one, seconds) for one in waiting))
+            waiting = [one for one, is_asked in zip(waiting, asked, strict=True) if not is_asked]
         if not waiting:
             return
-        can_look = self._editor.traits.can_show_documents
+        can_look = traits.can_show_documents
         while left := [one for one in waiting if not one.answer.done()]:
             titles = [allow_all(len(left)), *([REVIEW] if can_look else []), REJECT]
             if self._reject_first:
@@ -681,6 +688,15 @@ class Inbox:
             self._resolve(one, _Answer(ALLOW_ONCE if approves(title) else REJECT), "message")
         if not left:
             self._take_late(waiting[0], title)
+
+    async def _ask_client_while_open(self, waiting: _Waiting, seconds: float) -> bool:
+        """Have the client put one of several items before the user, and take it down as soon as it is answered in another way."""
+        asking = asyncio.ensure_future(self._ask_client_for(waiting, seconds, _said_below(waiting)))
+        try:
+            await asyncio.wait([asking, waiting.answer], return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else True
+        finally:
+            asking.cancel()
 
     async def _ask_client_for(self, waiting: _Waiting, seconds: float, covers: str) -> bool:
         """Have the client put an item before the user; False: it cannot, so it is asked as everywhere."""
@@ -777,6 +793,12 @@ class Inbox:
     def _take(self, waiting: _Waiting, title: str) -> None:
         if not waiting.answer.done() and title not in {REVIEW, ANSWER_IN_DOCUMENT, ALWAYS_ALLOW}:
             self._resolve(waiting, _Answer(title), "message")
+
+
+def _said_below(waiting: _Waiting) -> str:
+    """What a question says below what it is about: why it is asked again, and what a yes for the session covers."""
+    covers = waiting.action.covers if waiting.action is not None else ""
+    return waiting.below + (f"\n“{ALLOW_SESSION}” covers {spelled_out(covers)}." if covers else "")
 
 
 def _without_choice(item: Open) -> Open:

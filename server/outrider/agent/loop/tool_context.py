@@ -433,13 +433,13 @@ class User:
 
     @property
     def asks_together(self) -> bool:
-        """Whether the edits of one step are one question."""
+        """Whether the edits of one step are asked about at once."""
         return self._services.runtime.editor.traits.asks_together
 
     async def approve_together(
         self, asked: Sequence[tuple[ToolCall, Action, Sequence[str]]]
     ) -> list[Approval]:
-        """Ask for a yes to several edits in one question; see `approve`."""
+        """Ask for a yes to several edits at once; see `approve`."""
         log = self._log
         askings = [Asking(call.id, action, change_ids) for call, action, change_ids in asked]
         seconds = self._budget.limits.ask_seconds
