@@ -1,8 +1,8 @@
 """Files that a command made or changed, and that programs outside of the sandbox obey: named, and put back by a yes.
 
 The sandbox keeps those read-only that are there when a command begins. What comes to others all the same, new ones
-above all, is found by a look before the command and one after it. A file goes back by a change like any other, which
-can be undone; a link or a repository, which no text tells, is set aside.
+above all, is found by a look before the command and one after it. A file goes back by a change, which is undone only
+if its id is named; a link or a repository, which no text tells, is set aside.
 """
 
 import asyncio
