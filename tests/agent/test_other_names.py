@@ -294,3 +294,14 @@ async def test_a_link_through_which_nothing_more_is_obeyed_stays(world, begin, w
     await editor.run("Go.")
     assert len(editor.events_of("approval.requested")) == 1, "for the command alone"
     assert (workspace / ".cargo" / "AGENTS.md").exists()
+
+
+@in_both_worlds
+async def test_a_folder_that_a_link_took_the_place_of_gets_its_protected_file_back(world, begin, workspace):
+    put(workspace, ".cargo/config.toml", "mine\n")
+    put(workspace, "h/config.toml", "evil\n")
+    run = step(call("run_command", command="mv .cargo old; ln -s h .cargo", called="run"))
+    editor = await begin("stock", [run, DONE], settings(world), answers=["Allow once", "Put back"])
+    await editor.run("Go.")
+    assert not (workspace / ".cargo").is_symlink()
+    assert (workspace / ".cargo" / "config.toml").read_text() == "mine\n"

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -237,7 +237,10 @@ def _shown(one: _One) -> str:
 async def _put_back(context: ToolContext, call: ToolCall, command: str, wanted: Sequence[_One]) -> list[str]:
     """Put them back; gives what could not be, each with its reason."""
     problems: list[str] = []
-    for one in wanted:
+    for found in wanted:
+        # Again: a link on its way may be gone by now.
+        located = await context.workspace.folders.locate(found.found.path)
+        one = replace(found, located=located) if isinstance(located, Located) else found
         change = await _change(context, one)
         if change is not None:
             written = await changes.make(context, call, context.log.new_id("chg"), change)
