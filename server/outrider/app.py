@@ -581,13 +581,7 @@ def _app(
     store, trust = services.runtime.store, services.policy.trust
     _begin_beside(services, settings, held, begun)
     sessions = Sessions(services)
-    task_document = TaskDocument(services, sessions, SystemClock())
-    begun.push_async_callback(task_document.close)
-    plan_ticks = PlanTicks(services, sessions, SystemClock())
-    store.subscribe(plan_ticks.on_event)
-    begun.push_async_callback(plan_ticks.close)
-    setup_document = SetupDocument(services, setup, SystemClock())
-    begun.push_async_callback(setup_document.close)
+    task_document, setup_document = _documents(services, sessions, setup, begun)
     # What requests need is loaded off their path; whoever needs it before loads it itself.
     loading = asyncio.create_task(asyncio.to_thread(load_for_requests))
     begun.push_async_callback(asyncio.wait, {loading})
@@ -609,6 +603,20 @@ def _app(
     setup.take_up = app.set_up
     trust.on_change, trust.on_asked = app.go_by_trust, task_document.look
     return app
+
+
+def _documents(
+    services: Services, sessions: Sessions, setup: Setup, begun: AsyncExitStack
+) -> tuple[TaskDocument, SetupDocument]:
+    """Begin the documents that are kept up to date."""
+    task_document = TaskDocument(services, sessions, SystemClock())
+    begun.push_async_callback(task_document.close)
+    plan_ticks = PlanTicks(services, sessions, SystemClock())
+    services.runtime.store.subscribe(plan_ticks.on_event)
+    begun.push_async_callback(plan_ticks.close)
+    setup_document = SetupDocument(services, setup, SystemClock())
+    begun.push_async_callback(setup_document.close)
+    return task_document, setup_document
 
 
 def load_for_requests() -> None:

@@ -202,3 +202,106 @@ async def test_a_link_on_the_way_that_a_command_replaced_is_put_back(world, begi
     editor = await begin("stock", [run, DONE], settings(world), answers=["Allow once", "Put back"])
     await editor.run("Go.")
     assert (workspace / ".vscode" / "tasks.json").read_text() == "x\n"
+
+
+LEADING = [
+    (".cargo", "config.toml"),
+    (".github", "workflows/x.yml"),
+    (".bundle", "config"),
+    ("gradle", "wrapper/gradle-wrapper.properties"),
+    (".yarn", "releases/yarn.cjs"),
+    (".vim", "vimrc"),
+    (".config", "git/config"),
+    ("tools", "bazel"),
+]
+
+
+@in_both_worlds
+@pytest.mark.parametrize(("link", "name"), LEADING)
+async def test_a_link_that_has_a_file_obeyed_is_put_back(world, link, name, begin, workspace):
+    """The file may be there already, by a name that nothing obeys: the link in the place of a folder is what plants it."""
+    put(workspace, f"h/{name}", "mine\n")
+    plant = step(call("run_command", command=f"ln -s h {link}; echo y > ordinary.txt", called="run"))
+    editor = await begin("stock", [plant, DONE], settings(world, "auto"), answers=["Put back"])
+    await editor.run("Go.")
+    (asked,) = editor.events_of("approval.requested")
+    assert f"- {link} (made; " in asked["data"]["detail"]
+    assert not (workspace / link).is_symlink()
+    assert (workspace / "h" / name).read_text() == "mine\n"
+    assert (workspace / "ordinary.txt").exists()
+
+
+@in_both_worlds
+async def test_a_folder_that_is_moved_to_a_name_that_has_its_files_obeyed_is_put_back(
+    world, begin, workspace
+):
+    put(workspace, "h/config.toml")
+    put(workspace, "w/x.yml")
+    move = "mv h .cargo; mkdir g; mv w g/workflows; mv g .github"
+    run = step(call("run_command", command=move, called="run"))
+    editor = await begin("stock", [run, DONE], settings(world, "auto"), answers=["Put back"])
+    await editor.run("Go.")
+    (asked,) = editor.events_of("approval.requested")
+    for name in (".cargo/config.toml", ".github/workflows/x.yml"):
+        assert name in asked["data"]["detail"]
+        assert not (workspace / name).exists()
+
+
+@in_both_worlds
+@pytest.mark.parametrize(
+    "turn",
+    [["rm .cargo; ln -s h .cargo"], ["rm between; ln -s h between"], ["rm -r old; ln -s h old"], ["rm between", "ln -s h between"]],
+)  # fmt: skip
+async def test_a_link_on_the_way_that_comes_to_lead_to_such_a_file_is_put_back(world, turn, begin, workspace):
+    put(workspace, "h/config.toml")
+    put(workspace, "old/notes.md")
+    (workspace / "between").symlink_to("old")
+    (workspace / ".cargo").symlink_to("between")
+    turns = [step(call("run_command", command=one)) for one in turn]
+    editor = await begin("stock", [*turns, DONE], settings(world, "auto"), answers=["Put back"])
+    await editor.run("Go.")
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["title"].startswith("Put back: ")
+    assert not (workspace / ".cargo" / "config.toml").exists()
+    assert (workspace / "h" / "config.toml").exists()
+    assert (workspace / ".cargo").readlink().name == "between"
+
+
+@in_both_worlds
+@pytest.mark.parametrize("by", ["edit", "command"])
+async def test_a_file_that_comes_to_where_such_a_link_leads_asks(world, by, begin, workspace):
+    put(workspace, "h/notes.md")
+    run = call("run_command", command="echo evil > h/config.toml", called="write")
+    later = write("h/config.toml") if by == "edit" else step(run)
+    turns = [step(call("run_command", command="ln -s h .cargo", called="link")), later, DONE]
+    answer = "Reject" if by == "edit" else "Put back"
+    editor = await begin("stock", turns, settings(world, "auto"), answers=[answer])
+    await editor.run("Go.")
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["callId"] == "write"
+    assert not (workspace / "h" / "config.toml").exists()
+    assert (workspace / ".cargo").is_symlink(), "nothing was obeyed through it"
+
+
+@in_both_worlds
+async def test_a_link_through_which_nothing_more_is_obeyed_stays(world, begin, workspace):
+    put(workspace, "h/AGENTS.md")
+    put(workspace, "h/notes/config.toml")
+    put(workspace, "h/.vscode/tasks.json")
+    plant = "ln -s h .cargo; ln -s h tools; ln -s h/notes other; ln -s . gradle"
+    run = step(call("run_command", command=plant, called="run"))
+    editor = await begin("stock", [run, DONE], settings(world), answers=["Allow once"])
+    await editor.run("Go.")
+    assert len(editor.events_of("approval.requested")) == 1, "for the command alone"
+    assert (workspace / ".cargo" / "AGENTS.md").exists()
+
+
+@in_both_worlds
+async def test_a_folder_that_a_link_took_the_place_of_gets_its_protected_file_back(world, begin, workspace):
+    put(workspace, ".cargo/config.toml", "mine\n")
+    put(workspace, "h/config.toml", "evil\n")
+    run = step(call("run_command", command="mv .cargo old; ln -s h .cargo", called="run"))
+    editor = await begin("stock", [run, DONE], settings(world), answers=["Allow once", "Put back"])
+    await editor.run("Go.")
+    assert not (workspace / ".cargo").is_symlink()
+    assert (workspace / ".cargo" / "config.toml").read_text() == "mine\n"

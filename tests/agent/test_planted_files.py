@@ -129,7 +129,8 @@ async def test_what_was_put_back_can_be_undone(world, begin, workspace):
     move = "mv nested other; mkdir nested; echo new > nested/.clangd"
     (workspace / "nested").mkdir()
     (workspace / "nested" / ".clangd").write_text("first\n")
-    editor = await begin("stock", [run(move), DONE], settings(world), answers=["Allow once", "Put back"])
+    answers = ["Allow once", "Put back", "Take the undo"]
+    editor = await begin("stock", [run(move), DONE], settings(world), answers=answers)
     await editor.run("Go.")
     assert (workspace / "nested" / ".clangd").read_text() == "first\n"
     changes = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outrider.permissions.policy.protected_files import meaning_in_commands
+from outrider.permissions.policy.protected_files import may_lead_to_obeyed, meaning_in_commands
 from outrider.workspace.watch import obeyed_files
 from outrider.workspace.watch.obeyed_files import ObeyedFiles, planted
 
@@ -166,3 +166,15 @@ def test_a_second_look_reads_no_folder_that_did_not_change(looks, tmp_path, monk
     after = looks()
     assert read == [str(tmp_path / "7")]
     assert [one.how for one in planted(before, after)] == ["created"]
+
+
+def test_an_edit_after_a_command_goes_by_the_links_that_it_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(obeyed_files, "_REST", 1e9)  # as if a look took long
+    told = []
+    files = ObeyedFiles(meaning_in_commands, may_lead_to_obeyed, on_other_names=told.append)
+    (tmp_path / "h").mkdir()
+    before = files.look([tmp_path])
+    (tmp_path / ".cargo").symlink_to("h")
+    files.look([tmp_path], before)
+    files.look_for_other_names([tmp_path])
+    assert str(tmp_path / "h") in told[-1]

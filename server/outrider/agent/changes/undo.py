@@ -28,6 +28,7 @@ from outrider.agent.changes.undo_writer import Switching, Writing
 from outrider.agent.loop.tool_context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.state.state import SessionState
+from outrider.permissions.policy.decide import Access
 from outrider.ports.text import Snapshot, one_line
 from outrider.tools.edit import changes
 from outrider.workspace.disk.disk import beside
@@ -44,6 +45,8 @@ from outrider_protocol import OPEN_BOTH
 from outrider_protocol.commands import UndoParams, UndoResult
 from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, UndonePath, UndoRequested
 
+NOT_AGREED = "nobody agreed to the text that it would get"
+"""Why a protected file is left as it is."""
 OTHER_ENCODING = "the file was UTF-16 and now has another encoding"
 """Why a text is not put back that only fits the encoding that the file had."""
 TIMES_TRIED = 3
@@ -193,6 +196,8 @@ class TakingBack:
         self._writing = Writing(context, journal, folded, redo=redo)
         self._questions = Questions(services, context, ending, redo=redo)
         self._parts: Sequence[Part] = ()
+        self._agreed: set[tuple[str, str | None]] = set()
+        """The changes that may be switched in a protected file, as the user says, with the text that comes of it."""
         self._missed: set[int] = set()
         """The files, by identity, that are gone and named for it."""
         self._away: set[int] = set()
@@ -208,8 +213,8 @@ class TakingBack:
         goes = "delete" if self._redo else "create"
         gone = [self._folded.of(part.record.change_id) for part in parts if part.record.operation == goes]
         self._away = {id(file) for file in gone}
-        self._parts = parts
-        ordered = self._folded.in_order(parts)
+        await self._context.rules.refresh("edit")  # what is protected is asked of them
+        ordered = self._parts = self._folded.in_order(parts)
         at = 0
         while at < len(ordered):
             together = self._edits_of_files(ordered[at : at + MOST_TOGETHER])
@@ -280,7 +285,8 @@ class TakingBack:
                 record, shown = part.record, Shown(text, file.text)
                 taken, held = self._choose(record, file, part.hunks)
                 after = file.text_with(record.change_id, taken)
-                if taken and after is not None and not self._folded.is_taken(file):
+                is_free = bool(taken) and self._why_guarded(record, file, located, taken) is None
+                if is_free and after is not None and not self._folded.is_taken(file):
                     change = self._writing.edit(record, located, after, shown)
                     ready.append(_Ready(Switching(record, change, tuple(taken)), file, after, held))
         made = await self._writing.make_all([one.switching for one in ready], again=self._redo)
@@ -351,6 +357,11 @@ class TakingBack:
                 file.text,
                 file.gone_over(change_id, taken[0]) if over and taken else file.text_with(change_id, taken),
             )
+            if taken and over is None:
+                why = await self._why_not_agreed(record, file, located, taken, after)
+                if why is not None:
+                    self._conflict(record, file, taken[0], why)
+                    return held
             done = True
             # What changes no text now may do so once others are taken back: that it is already undone must be known then.
             if before != after or (taken and before is not None):
@@ -392,6 +403,57 @@ class TakingBack:
                 if not place_of(self._folded, file, record, number).reads_like(over.place)
             }
         return [number for number in wanted if number not in held], held
+
+    # --- protected files -----------------------------------------------------------------------------------------
+
+    def _why_guarded(
+        self, record: ChangeRecord, file: FileHistory, located: Located, numbers: Sequence[int] | None
+    ) -> str | None:
+        """Why a file is protected that would get a text which nobody agreed to; None if that is not so.
+
+        An edit of it would ask. What the user or an edit with a yes put there comes back without a question, and so does what this
+        very undo takes away again.
+
+        Args:
+            record: What is taken back, or brought back.
+            file: The file.
+            located: Where its text will be.
+            numbers: The hunks that are switched; None for a file that comes there as it is.
+        """
+        guard = self._services.policy.guarded.why("edit", [located.names])
+        if record.puts_back and not self._redo:
+            return guard.reason if guard else f"{located.shown} was restored after a command had changed it"
+        if guard is None:
+            return None
+        hunks = ((part.record.change_id, number) for part in self._parts for number in part.hunks)
+        texts_of = file.holds() if numbers is None else file.brings(hunks, back=self._redo)
+        if all(map(self._journal.is_agreed, texts_of)):
+            return None
+        access = Access("edit", inside=located.inside, paths=[located.names])
+        return None if self._context.rules.judge("edit_file", access).verdict == "allow" else guard.reason
+
+    async def _why_not_agreed(
+        self,
+        record: ChangeRecord,
+        file: FileHistory,
+        located: Located,
+        numbers: Sequence[int] | None,
+        after: str | None,
+    ) -> str | None:
+        """Ask about a text that nobody agreed to in a protected file; a text says why it is not put there."""
+        guarded = self._why_guarded(record, file, located, numbers)
+        if guarded is None or (record.change_id, after) in self._agreed:
+            return None
+        hunk, reason = hunk_id(record.change_id, (numbers or (1,))[0]), f"{guarded}; {NOT_AGREED}"
+        gets = "the file is deleted." if after is None else f"it reads:\n{cut(after)}"
+        message = f"{located.shown}: {reason}.\nWith the {self._questions.what} {gets}"
+        choice = await self._questions.choose(message, hunk, located.display, 1)
+        if choice == OPEN_BOTH:
+            await self._questions.open_both(self._folded.there(file), hunk, after or "")
+        if choice != self._questions.take:
+            return reason
+        self._agreed.add((record.change_id, after))
+        return None
 
     async def _displace(
         self, record: ChangeRecord, there: FileHistory, located: Located, shown: Shown
@@ -461,7 +523,8 @@ class TakingBack:
         if (problem := await self._context.workspace.editing.why_stays(change)) is not None:
             self._writing.no(record, f"{one_line(there[0])} was not renamed: {self._with_help(problem)}")
             return
-        reason = await self._is_the_one(record, file, located, target)
+        reason = await self._why_not_agreed(record, file, target, None, current.text)
+        reason = reason or await self._is_the_one(record, file, located, target)
         if (reason := reason or await self._make_room(record, located, target, back[1])) is not None:
             self._stays(record, located, reason)
             return

@@ -1,8 +1,8 @@
 """Files that a command made or changed, and that programs outside of the sandbox obey: named, and put back by a yes.
 
 The sandbox keeps those read-only that are there when a command begins. What comes to others all the same, new ones
-above all, is found by a look before the command and one after it. A file goes back by a change like any other, which
-can be undone; a link or a repository, which no text tells, is set aside.
+above all, is found by a look before the command and one after it. A file goes back by a change, which is undone only
+if its id is named; a link or a repository, which no text tells, is set aside.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -55,7 +55,8 @@ class _One:
         sides = (self.found.before, self.found.after)
         is_link = any(side is not None and side.kind == "link" for side in sides)
         through = (f"{self.located.display}/*",) if is_link else ()
-        return (*self.located.names, *through)
+        leads_to = tuple(side.leads_to for side in sides if side is not None and side.leads_to)
+        return (*self.located.names, *through, *leads_to)
 
     @property
     def said(self) -> str:
@@ -68,10 +69,10 @@ async def look(workspace: View, before: Sight | None = None) -> Sight:
 
     Args:
         workspace: The workspace.
-        before: An earlier look, whose files are looked at again.
+        before: An earlier look, with which this one is compared.
     """
     roots = await asyncio.to_thread(_roots, [folder.path for folder in workspace.folders.folders])
-    return await asyncio.to_thread(workspace.obeyed.look, roots, before.other_names if before else None)
+    return await asyncio.to_thread(workspace.obeyed.look, roots, before)
 
 
 async def settle(
@@ -135,7 +136,9 @@ async def since_job(workspace: View, job_id: str) -> str:
     before = workspace.obeyed.at_start.get(job_id)
     if before is None:
         return ""
-    after = workspace.obeyed.at_start[job_id] = await look(workspace, before)
+    after = await look(workspace, before)
+    # Through links that are new it is looked from now on.
+    workspace.obeyed.at_start[job_id] = after if after.links == before.links else await look(workspace)
     found = [one for one in planted(before, after) if one.meaning == "protected"]
     wanted = await _to_put_back(workspace, before, found)
     if not wanted:
@@ -162,7 +165,9 @@ async def _to_put_back(workspace: View, before: Sight, found: Sequence[Planted])
         located = await workspace.folders.locate(one.path)
         if isinstance(located, PathProblem) or not located.inside:
             continue
-        row, other = obeyed(located.display) or obeyed(f"{located.display}/*"), before.why(one.path)
+        leads_to = one.after.leads_to if one.after is not None else ""
+        row = obeyed(located.display) or obeyed(f"{located.display}/*") or obeyed(leads_to)
+        other = before.why(one.path)
         why = row.why if row is not None else other or "it belongs to git"
         git = one.makes_bare or (one.path if one.path in gits else "")
         if git and one.how == "created" and await asyncio.to_thread(_is_harmless, git):
@@ -232,7 +237,10 @@ def _shown(one: _One) -> str:
 async def _put_back(context: ToolContext, call: ToolCall, command: str, wanted: Sequence[_One]) -> list[str]:
     """Put them back; gives what could not be, each with its reason."""
     problems: list[str] = []
-    for one in wanted:
+    for found in wanted:
+        # Again: a link on its way may be gone by now.
+        located = await context.workspace.folders.locate(found.found.path)
+        one = replace(found, located=located) if isinstance(located, Located) else found
         change = await _change(context, one)
         if change is not None:
             written = await changes.make(context, call, context.log.new_id("chg"), change)

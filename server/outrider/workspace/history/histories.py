@@ -5,7 +5,7 @@ Folded from the journal and the texts that it names. What somebody wrote is what
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -257,6 +257,27 @@ class FileHistory:
         for number in numbers:
             self.switch(change_id, number)
         return text
+
+    def brings(self, hunks: Iterable[tuple[str, int]], *, back: bool) -> set[str]:
+        """The changes whose lines come into the text if hunks are switched one after the other, where nothing is in their way.
+
+        Args:
+            hunks: The hunks, by change and number.
+            back: Whether they are put back, else taken out.
+        """
+        there = deepcopy(self)
+        for change_id, number in hunks:
+            is_meant = there.knows(change_id, number) and there.is_on(change_id, number) is not back
+            if is_meant and there.why_held(change_id, number) is None:
+                there.switch(change_id, number)
+        return self._of(there.weave.came_since(self.weave)) if there.exists else set()
+
+    def holds(self) -> set[str]:
+        """The changes whose lines are in the text."""
+        return self._of(self.weave.shown)
+
+    def _of(self, strands: AbstractSet[int]) -> set[str]:
+        return {change_id for (change_id, _), strand in self.strands.items() if strand in strands}
 
     def _comes_with(self, change_id: str, numbers: Sequence[int]) -> set[int]:
         """What others wrote over hunks, went with them, and comes back where these do."""

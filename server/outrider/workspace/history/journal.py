@@ -26,6 +26,11 @@ _Change = logged.EditApplying | logged.EditApplied | logged.EditMerged | logged.
 _OfCall = logged.WorkspaceChanged | logged.WorkspaceTouched | logged.ToolStarted | logged.JobStarted
 
 
+_ALLOWED = frozenset({"allow_once", "allow_session", "allow_always"})
+_KEPT = frozenset({"keep"})
+"""Another yes to a command says nothing of the files that it will change."""
+
+
 class Journal:
     """The changes of one session, in the order they began."""
 
@@ -48,6 +53,10 @@ class Journal:
         """What commands did to permission bits together with the text, which an undo of that puts back as well."""
         self._commands: dict[str, str] = {}
         """The commands whose calls have no result yet, by call."""
+        self._of_commands: set[tuple[str | None, str]] = set()
+        """The calls that run commands, those of checks and hooks too, each with its turn."""
+        self._agreed: set[tuple[str | None, str]] = set()
+        """The calls of edits that the user said yes to, and those of commands of which they kept what was asked about."""
         self._running: dict[str, Lasting] = {}
         """What those of them changed that have begun, which only their end tells."""
         self._replaced: set[str] = set()
@@ -97,6 +106,13 @@ class Journal:
                 given = event.data["input"]
                 command = cast("dict[str, Any]", given).get("command") if isinstance(given, dict) else None
                 self._commands[event.data["callId"]] = str(command or "")
+                self._of_commands.add((event.turn_id, event.data["callId"]))
+            case "approval.resolved" if event.data["by"] == "person" or "grant" in event.data:
+                call = (event.turn_id, event.data["callId"])
+                if event.data["decision"] in (_KEPT if call in self._of_commands else _ALLOWED):
+                    self._agreed.add(call)
+            case "hook.started" | "verify.started":
+                self._of_commands |= {(event.turn_id, one["id"]) for one in event.data["calls"]}
             case "tool.started" if begun := self._commands.get(event.data["callId"]):
                 left = self._left(event, f"what `{begun}` changed", "its end is not in the log")
                 self._running[event.data["callId"]] = left
@@ -201,6 +217,9 @@ class Journal:
             to_place=data.get("toPlace", self.place_of(data["to"])) if "to" in data else None,
             besides=tuple(data.get("besides", ())),
             on_disk=data.get("unshown", False),
+            # A command itself edits nothing.
+            puts_back=event.type != "workspace.changed"
+            and (event.turn_id, data.get("callId")) in self._of_commands,
         )
 
     def _renamed(self, event: Logged[logged.WorkspaceRenamed]) -> None:
@@ -354,6 +373,11 @@ class Journal:
             record = self._records[record.undoes]
         return record
 
+    def is_agreed(self, change_id: str) -> bool:
+        """Whether the user said yes to what a change put into a file."""
+        known = self._records.get(change_id)
+        return known is None or known.puts_back or (known.turn_id, known.call_id) in self._agreed
+
     def last_undo(self, change_id: str) -> str | None:
         """What took hunks of a change back last."""
         return self._last_undo.get(change_id)
@@ -384,7 +408,7 @@ class Journal:
         return "turn"
 
     def to_undo(self, scope: Scope, id: str | None, stands: Stands | None = None) -> list[Part]:  # noqa: A002 - as on the wire
-        """What to take back, the latest first; what takes a change back is none of it.
+        """What to take back, the latest first; what takes a change back is none of it, and what put a file back only by its own id.
 
         Args:
             scope: How much: one hunk, those of a step, of a turn, or all.
@@ -392,7 +416,7 @@ class Journal:
             stands: What the texts say; None: by the log alone.
         """
         standing: list[Part] = []
-        for one in reversed(self.roots()):
+        for one in reversed(self._meant(scope, id)):
             gone = self._gone(one, stands)
             standing.append(Part(one, tuple(number for number in one.hunks if number not in gone)))
         found = self._chosen([one for one in standing if one.hunks], scope, id)
@@ -409,10 +433,9 @@ class Journal:
         Without a scope it is what `scope_of_redo` says: of a session what its last undo took, and not what was undone before.
         Nobody tells when an editor took something away: that counts as if it were when it was put there.
         """
-        gone = {one.change_id: self._gone(one, stands) for one in self.roots()}
-        undone = [
-            Part(one, tuple(sorted(numbers))) for one in self.roots() if (numbers := gone[one.change_id])
-        ]
+        meant = self._meant(scope, id, redo=True)
+        gone = {one.change_id: self._gone(one, stands) for one in meant}
+        undone = [Part(one, tuple(sorted(numbers))) for one in meant if (numbers := gone[one.change_id])]
         if id is not None:
             much = scope or self.scope_of(id)
             found = self._chosen(undone, much, id) or self._named(much, id)
@@ -432,6 +455,23 @@ class Journal:
             seqs = gone[last.record.change_id]
             return [Part(last.record, (max(last.hunks, key=lambda number: (seqs[number], -number)),))]
         return _like(undone, last, scope)
+
+    def _meant(self, scope: Scope | None, id: str | None, *, redo: bool = False) -> list[ChangeRecord]:  # noqa: A002 - as on the wire
+        """The changes that an undo or a redo may be about.
+
+        What put a file back is none of them, nor is what the command had done to that file: nobody wanted that. One whose id names
+        it is.
+        """
+        named = (id or "").partition("#")[0] if scope in {None, "hunk"} else ""
+        roots = self.roots()
+        put_back = {
+            _file_of_call(one) for one in roots if one.puts_back and not self.is_undone(one.change_id)
+        }
+
+        def is_meant(one: ChangeRecord) -> bool:
+            return _file_of_call(one) not in put_back and (redo or not one.puts_back)
+
+        return [one for one in roots if one.change_id == named or is_meant(one)]
 
     def scope_of_redo(self) -> Scope:
         """How much a redo brings back that names nothing: a session that was taken back as a whole, else a turn."""
@@ -455,7 +495,7 @@ class Journal:
 
     def _named(self, scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
         """What an id names, whether undone or not: the editor's own undo may have left it otherwise than the log says."""
-        everything = [Part(one, one.hunks) for one in self.roots()]
+        everything = [Part(one, one.hunks) for one in self._meant(scope, id)]
         return self._chosen(everything, scope, id) if id is not None else []
 
     def _chosen(self, parts: list[Part], scope: Scope, id: str | None) -> list[Part]:  # noqa: A002 - as on the wire
@@ -530,6 +570,10 @@ def _with_the_other(parts: list[Part], chosen: Part, found: list[Part]) -> list[
     others = sorted(moves, key=lambda one: _name(one.record) != _name(chosen.record))[:1]
     # As an undo takes them: the file that comes back is first.
     return sorted([*found, *others], key=lambda one: one.record.operation == "create")
+
+
+def _file_of_call(record: ChangeRecord) -> tuple[str | None, str | None, str]:
+    return record.turn_id, record.call_id, record.path
 
 
 def _name(record: ChangeRecord) -> str:

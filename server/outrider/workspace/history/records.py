@@ -61,6 +61,8 @@ class ChangeRecord:
     """What a deleted file had besides its text and its permission bits, by name."""
     on_disk: bool = False
     """Whether the file was changed on disk alone, where an open document may go on showing another text."""
+    puts_back: bool = False
+    """Whether it put back what a command had done to a protected file: it is no part of what its turn did."""
     by_user: bool = False
     """Whether somebody renamed the file in the editor: its history follows, and nothing takes that back."""
 
@@ -101,7 +103,8 @@ class Lasting:
 
 def are_a_move(one: ChangeRecord, other: ChangeRecord) -> bool:
     """Whether a command deleted the one file and made the other with the same text."""
-    if one.call_id is None or one.call_id != other.call_id or one.turn_id != other.turn_id:
+    is_one_call = one.call_id is not None and (one.turn_id, one.call_id) == (other.turn_id, other.call_id)
+    if not is_one_call or one.puts_back or other.puts_back:
         return False
     made, gone = (one, other) if one.operation == "create" else (other, one)
     return (made.operation, gone.operation) == ("create", "delete") and made.planned == gone.before

@@ -125,6 +125,16 @@ class Weave:
         self._end_as(text, strands[-1] if strands else None)
         return strands
 
+    def came_since(self, before: "Weave") -> set[int]:
+        """The strands of the lines that are in the text and were not when only other strands were on."""
+        there = set(before._visible())
+        return {self._lines[index].by for index in self._visible() if index not in there}
+
+    @property
+    def shown(self) -> set[int]:
+        """The strands of the lines that are in the text."""
+        return {self._lines[index].by for index in self._visible()}
+
     def empty(self) -> int:
         """A strand that changes no line."""
         self._on.append(True)

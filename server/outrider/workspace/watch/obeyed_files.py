@@ -10,7 +10,7 @@ import os
 import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -48,6 +48,8 @@ _PASSED_OVER: Final = frozenset(
     {"__pycache__", ".tox", ".nox", ".gradle", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".parcel_cache"}
 )  # fmt: skip
 
+_MOST_PARTS: Final = 4
+"""Folders below a link that a path which means something goes through at most, that one included."""
 _MOST_LINKS: Final = 40
 """Links on the way to one file, as many as Linux follows (path_resolution(7))."""
 
@@ -71,6 +73,8 @@ class Found:
     """What is in it, where that is kept."""
     of: str = ""
     """The bare repository that it is obeyed as a part of; empty for what is obeyed by its own name."""
+    leads_to: str = ""
+    """Of a link that means nothing by its own name: what is obeyed because of it, by the path that it gives that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class Sight:
     """What else files and folders are called."""
     heads: Mapping[str, Mapping[str, Found]] = field(default_factory=dict[str, Mapping[str, Found]])
     """Of the folders that hold a `HEAD`, what git goes by to take them for bare repositories, by its names."""
+    links: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where links lead by which programs may reach what they obey, as it is written in them; by their absolute paths."""
 
     def is_bare_repository(self, folder: str) -> bool:
         """Whether git takes a folder for a repository, though it has no `.git`."""
@@ -217,13 +223,13 @@ class ObeyedFiles:
         if known != tuple(roots) or time.monotonic() - at > _REST * took:
             self.look(roots)
 
-    def look(self, roots: Sequence[Path], other_names: OtherNames | None = None) -> Sight:
+    def look(self, roots: Sequence[Path], before: Sight | None = None) -> Sight:
         """Look at all of them. Blocks.
 
         Args:
             roots: The real paths of the workspace folders.
-            other_names: What else files are called, as an earlier look found it, so that both see the same files; None finds it
-                out.
+            before: An earlier look that this one is compared with. What else files are called is taken from there, so that both
+                see the same files; of what came since only the links count that brought it about.
         """
         begun = time.monotonic()
         end = begun + LOOK_SECONDS
@@ -239,7 +245,13 @@ class ObeyedFiles:
         for folder in bare:
             for path, found in self._settings(folder):
                 files.setdefault(path, replace(found, of=folder))
-        if other_names is None:
+        links = _targets(link for link, _ in walk.links)
+        if before is not None:
+            other_names = before.other_names
+            if links != before.links:
+                self._looked = ((), 0.0, 0.0)  # an edit goes by what they are now
+                self._note_leading(walk, roots, links, before.links)
+        else:
             other_names = self._other_names(roots, walk.links, [*walk.repositories, *bare])
             self.on_other_names(_with_parts(other_names, heads))
             now = time.monotonic()
@@ -247,7 +259,7 @@ class ObeyedFiles:
         through, is_whole = self._by_other_names(other_names, files, end)
         self._contents = {path: kept for path, kept in self._contents.items() if path in files}
         covered = None if is_whole and not walk.waiting else walk.folders.keys() | through
-        return replace(sight, folders=covered, other_names=other_names)
+        return replace(sight, folders=covered, other_names=other_names, links=links)
 
     def _note(self, read: _Folder, folder: str, root: str, walk: _Walk) -> None:
         """Take in what was read of one folder."""
@@ -282,6 +294,43 @@ class ObeyedFiles:
     def _put(self, path: str, meaning: Meaning, files: dict[str, Found]) -> None:
         if (found := self._file(path, meaning)) is not None:
             files[path] = found
+
+    def _note_leading(
+        self, walk: _Walk, roots: Sequence[Path], links: Mapping[str, str], before: Mapping[str, str]
+    ) -> None:
+        """Take in the links that are new, or lead elsewhere than before, if something is obeyed because of them.
+
+        What they lead to may have been there all the time: it is the link that has it obeyed, and that can be put back.
+        """
+        for link, root in walk.links:
+            fresh = [one for one in _way(link) if one in links and links[one] != before.get(one)]
+            fresh = [one for one in fresh if one not in walk.files or walk.files[one].meaning != "protected"]
+            if fresh and (found := self._leads_to(link, root, roots)) is not None:
+                meaning, name = found
+                walk.files |= {one: Found("link", meaning, (), 0, links[one], leads_to=name) for one in fresh}
+
+    def _leads_to(self, link: str, root: str, roots: Sequence[Path]) -> tuple[Meaning, str] | None:
+        """What is obeyed through a link and would not be by its own path, and by which name; None if nothing is."""
+        found: tuple[Meaning, str] | None = None
+        waiting = deque([(link, link[len(root) :].lstrip("/"), 1)])
+        while waiting:
+            folder, name, depth = waiting.popleft()
+            with suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    is_folder = entry.is_dir()
+                    if is_folder and not self.may_lead(entry.name):
+                        continue
+                    below = "/*" if is_folder else ""
+                    meaning = self.meaning(f"{name}/{entry.name}{below}")
+                    own = _relative(os.path.realpath(entry.path), roots)
+                    if meaning == "free" or self.meaning(f"{own}{below}") != "free":
+                        if is_folder and depth < _MOST_PARTS:
+                            waiting.append((entry.path, f"{name}/{entry.name}", depth + 1))
+                    elif meaning == "protected":
+                        return meaning, f"{name}/{entry.name}{below}"
+                    else:
+                        found = meaning, f"{name}/{entry.name}{below}"
+        return found
 
     def _other_names(
         self, roots: Sequence[Path], links: Sequence[tuple[str, str]], repositories: Sequence[str]
@@ -457,6 +506,8 @@ def planted(before: Sight, after: Sight) -> list[Planted]:
     found = [*_bare_repositories(before, after)]
     for path in {*before.files, *after.files}:
         was, now = before.files.get(path), after.files.get(path)
+        if was is None and now is not None and now.leads_to and path in before.links:
+            was = replace(now, target=before.links[path])  # it led elsewhere
         of = next((side.of for side in (now, was) if side is not None), "")
         if of and not (before.is_bare_repository(of) and after.is_bare_repository(of)):
             continue  # it goes with what made the folder a repository
@@ -494,6 +545,22 @@ def _way(path: str) -> list[str]:
     else:
         found.append(current)
     return list(dict.fromkeys(found))
+
+
+def _targets(links: Iterable[str]) -> dict[str, str]:
+    """Where links lead, and those on their ways, as it is written in them. Blocks."""
+    found: dict[str, str] = {}
+    for link in links:
+        for path in _way(link):
+            with suppress(OSError, ValueError):
+                found[path] = os.readlink(path)  # noqa: PTH115 - many of them
+    return found
+
+
+def _relative(path: str, roots: Sequence[Path]) -> str:
+    """A real path relative to the innermost workspace folder that it lies in; the path itself if it lies in none."""
+    around = [str(root) for root in roots if path.startswith(f"{root}/")]
+    return path[len(max(around, key=len)) + 1 :] if around else path
 
 
 def _installed(folder: str) -> Found | None:
