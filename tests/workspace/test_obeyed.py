@@ -137,6 +137,26 @@ def test_a_look_is_bounded_and_begins_at_the_top(tmp_path, monkeypatch):
     assert seen.files[str(big)].content is None
 
 
+def test_what_comes_where_nothing_was_left_out_is_found_though_both_looks_are_cut_short(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(obeyed_files, "MOST_FOLDERS", 40)
+    for number in range(100):  # a command can make as many as it likes
+        put(tmp_path, f".a{number:03}/deep/empty.txt")
+    files = ObeyedFiles(meaning_in_commands, may_lead_to_obeyed)
+    before = files.look([tmp_path])
+    put(tmp_path, ".vscode/tasks.json")
+    put(tmp_path, ".cargo/config.toml")
+    unseen = sorted(before.left_out or ())[0]
+    put(tmp_path, f"{unseen}/.vscode/tasks.json")
+    after = files.look([tmp_path])
+    assert (before.is_cut, after.is_cut) == (True, True)
+    assert sorted((one.path, one.how) for one in planted(before, after)) == [
+        (str(tmp_path / ".cargo" / "config.toml"), "created"),
+        (str(tmp_path / ".vscode" / "tasks.json"), "created"),
+    ]
+
+
 def test_a_look_that_is_cut_short_says_so_and_blames_nobody(looks, tmp_path, monkeypatch):
     monkeypatch.setattr(obeyed_files, "MOST_FOLDERS", 40)
     put(tmp_path, "zz/deep/.vscode/settings.json")
