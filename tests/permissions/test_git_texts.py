@@ -225,6 +225,7 @@ def test_what_holds_secrets_by_its_name_git_takes_for_binary_too(repository, sta
         ".env", "x/.ENV.local", "prod.env", ".env.example", ".Env-Sample", "a/id_rsa", "id_rsa.pub", "b.PEM", "c.key.template", ".docker/config.json",
         "x/.AWS/config", "config", "config.json", ".ssh/known_hosts", ".ssh/deep/x", "sub/.gnupg/a/b", "auth.json", "gcloud/access_tokens.db", "secrets.py",
         "service-account-1.json", "appsettings.Prod.json", "appsettings.json", "src/a.py", "README.md", "environment.ts", "x.envrc", ".bash_history", "history",
+        "id_rsa.bak", "KEY.pem~", ".npmrc.old", "..env.swp", "#a.key#", ".docker/config.json.orig", "x/.secrets.py.swp", "a.py~", "notes.bak", ".a.py.swp", "config.json.bak",
     ]  # fmt: skip
     shut = binary_to_git(repository, state, names)
     # More is hidden where only the end of a name in a folder of keys says that it is public.

@@ -275,13 +275,13 @@ NAMES = (
     "token.txt password.txt apikey.txt secret_key.txt .secrets/x .secrets/deep/y auth.json serviceAccountKey.json google-services.json wp-config.php "
     "database.yml local.settings.json appsettings.Production.json application-prod.yml gradle.properties rclone.conf .databrickscfg .sentryclirc "
     ".dev.vars .flaskenv .Renviron sftp-config.json .ftpconfig .vscode/sftp.json vault_pass.txt .snowsql/config .password-store/a/b.gpg .ssh/config "
-    ".bash_history .psql_history .mysql_history config/.env .env.local .npmrc"
+    ".bash_history .psql_history .mysql_history config/.env .env.local .npmrc id_rsa.bak id_ed25519~ key.pem.old .git-credentials~ ..env.swp #.netrc# .docker/config.json.bak"
 )
 
 
 OTHER_NAMES = (
     "README.md src/token.py tokens.ts history.md appsettings.json application.yml .ssh/id_rsa.pub .ssh/known_hosts .env.example sftp.json "
-    "config auth.py test/password.test.ts prompt_history.py secretary.txt.md"
+    "config auth.py test/password.test.ts prompt_history.py secretary.txt.md a.py~ .a.py.swp #notes# config.json.bak"
 )
 
 

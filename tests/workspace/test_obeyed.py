@@ -147,7 +147,7 @@ def test_what_comes_where_nothing_was_left_out_is_found_though_both_looks_are_cu
     before = files.look([tmp_path])
     put(tmp_path, ".vscode/tasks.json")
     put(tmp_path, ".cargo/config.toml")
-    unseen = sorted(before.left_out or ())[0]
+    unseen = min(before.left_out or ())
     put(tmp_path, f"{unseen}/.vscode/tasks.json")
     after = files.look([tmp_path])
     assert (before.is_cut, after.is_cut) == (True, True)

@@ -4,9 +4,9 @@ What has a name in such a file is taken for a secret, however short. A value tha
 no program writes by chance is one wherever it stands.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
 
@@ -57,11 +57,27 @@ _TEMPLATES: Final = (
 )
 
 
-@lru_cache(maxsize=4096)
-@lru_cache(maxsize=1024)  # asked before each request of all files that the model has seen
+_BACKUPS: Final = (
+    ("", "~"), ("", ".bak"), ("", ".old"), ("", ".orig"), ("", ".save"), ("", ".tmp"), (".", ".swp"), (".", ".swo"), ("#", "#"),
+)  # fmt: skip
+"""What stands before and behind a file's name where its text is kept aside: by users, by editors and their swap files."""
+
+
+@lru_cache(maxsize=4096)  # asked before each request of all files that the model has seen
 def is_secret_file(path: str) -> bool:
     """Whether a file of that path is likely to hold secrets; one that says that it is an example is not."""
     *folders, name = path.rstrip("/").casefold().split("/")
+    return _is_secret(folders, name) or any(_is_secret(folders, one) for one in _kept_aside(name))
+
+
+def _kept_aside(name: str) -> Iterator[str]:
+    """The names of the files of which a file of that name may be a backup."""
+    for before, after in _BACKUPS:
+        if name.startswith(before) and name.endswith(after):
+            yield name.removeprefix(before).removesuffix(after)
+
+
+def _is_secret(folders: Sequence[str], name: str) -> bool:
     if not _FOLDERS.isdisjoint(folders):
         return not name.endswith(_PUBLIC)
     if name in _IN_FOLDERS:
@@ -69,17 +85,27 @@ def is_secret_file(path: str) -> bool:
     return _SECRET.fullmatch(name) is not None and not name.endswith(_TEMPLATES)
 
 
-def attribute_globs() -> Iterator[tuple[str, bool]]:
+@cache
+def attribute_globs() -> tuple[tuple[str, bool], ...]:
     """The same as globs of gitattributes(5), each with whether it is about files that hold secrets; the last one counts."""
-    for name in _NAMES:
-        yield _any_case(name), True
-    for ending in _TEMPLATES:
-        yield f"*{_any_case(ending)}", False
-    for name, folders in _IN_FOLDERS.items():
-        for folder in sorted(folders):
-            yield f"**/{_any_case(folder)}/{_any_case(name)}", True
-    for folder in sorted(_FOLDERS):
-        yield f"**/{_any_case(folder)}/**", True
+    in_folders = [
+        (f"**/{_any_case(one)}/", name) for name, them in _IN_FOLDERS.items() for one in sorted(them)
+    ]
+    return (
+        *((glob, True) for name in _NAMES for glob in _with_backups("", name)),
+        *((f"*{_any_case(ending)}", False) for ending in _TEMPLATES),
+        *((glob, True) for folder, name in in_folders for glob in _with_backups(folder, name)),
+        *((f"**/{_any_case(folder)}/**", True) for folder in sorted(_FOLDERS)),
+    )
+
+
+def _with_backups(folder: str, name: str) -> Iterator[str]:
+    yield f"{folder}{_any_case(name)}"
+    for before, after in _BACKUPS:
+        if before or not name.endswith("*"):
+            # What begins with the sign is a comment where it is not escaped.
+            escape = "\\" if before == "#" and not folder else ""
+            yield f"{folder}{escape}{before}{_any_case(name + after)}"
 
 
 def _any_case(name: str) -> str:
