@@ -294,6 +294,36 @@ def test_sessions_and_pickers(workspace):
         terminal.wait(lambda: "> First task." in terminal.text.partition("begins a new session")[2])
 
 
+def test_a_session_is_named_forked_and_deleted(workspace):
+    with chatting(workspace, DONE, DONE, {**DONE, "expect": {"messages_lack": "Second task."}}) as terminal:
+        terminal.keys("/fork\r")
+        terminal.wait("There is no session yet.")
+        for task in ("First task.", "Second task."):
+            terminal.keys(f"{task}\r")
+            terminal.wait(lambda task=task: "really" in terminal.text.partition(f"> {task}")[2])
+            terminal.wait("ready")
+        terminal.keys("/rename Two tasks\r")
+        terminal.wait("The session is named “Two tasks”.")
+        terminal.keys("/fork 1\r")
+        terminal.wait("which stays as it is")
+        terminal.keys("Third task.\r")
+        terminal.wait(lambda: "really" in terminal.text.partition("> Third task.")[2])
+        terminal.wait("ready")
+        terminal.keys("/delete\r")
+        terminal.read("Type yes")
+        terminal.wait(later(0.2))
+        terminal.keys("no\r")
+        terminal.wait("The session is kept.")
+        terminal.wait(lambda: "keep it:" not in terminal.text)
+        terminal.keys("/delete\r")
+        terminal.read("Type yes")
+        terminal.wait(later(0.2))
+        terminal.keys("yes\r")
+        terminal.wait("The session is deleted.")
+        terminal.keys("/sessions\r")
+        terminal.wait("Two tasks")
+
+
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}])
 def test_hostile_text_and_colours(workspace, environment):
     turns = [

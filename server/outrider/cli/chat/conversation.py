@@ -205,6 +205,11 @@ class Conversation:
             more, first = bool(page["more"]), int(page["nextSeq"])
         return events
 
+    async def turns(self) -> list[str]:
+        """The ids of the session's turns, in their order. Raises CommandError."""
+        events = await self._log(self.session_id) if self.session_id is not None else []
+        return [str(event.get("turnId")) for event in events if event["type"] == "turn.started"]
+
     def new(self) -> None:
         """Begin a session with the next message."""
         self.session_id = self.plan = None

@@ -24,6 +24,7 @@ Object = dict[str, Any]
 _TASK_MODES: Final = ("agent", "plan", "explore")
 _MODEL_SECONDS: Final = 30.0
 _NO_CHECK: Final = "none"
+_NO_SESSION: Final = "There is no session yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,42 @@ async def _sessions(chat: Conversation, rest: str) -> None:
         await chat.open(rest)
 
 
+async def _fork(chat: Conversation, rest: str) -> None:
+    """Go on in a copy of the session, which ends with the latest turn or the one that is named."""
+    if chat.session_id is None:
+        chat.renderer.note(_NO_SESSION)
+        return
+    params: Object = {"sessionId": chat.session_id}
+    if rest:
+        turns = await chat.turns()
+        params["turnId"] = turns[int(rest) - 1] if rest.isdecimal() and 1 <= int(rest) <= len(turns) else rest
+    forked = await chat.command(names.FORK, params, seconds=None)
+    await chat.open(str(forked["sessionId"]))
+    chat.renderer.note(f"This is a copy of {forked['fromSessionId']}, which stays as it is.")
+
+
+async def _rename(chat: Conversation, rest: str) -> None:
+    if chat.session_id is None or not rest:
+        chat.renderer.note(_NO_SESSION if chat.session_id is None else "Write the new name behind /rename.")
+        return
+    named = await chat.command(names.RENAME, {"sessionId": chat.session_id, "title": rest})
+    chat.renderer.note(f"The session is named “{visible(str(named['title']))}”.")
+
+
+async def _delete(chat: Conversation, _rest: str) -> None:
+    """Delete the session for good, after a yes; the next message begins another one."""
+    if chat.session_id is None:
+        chat.renderer.note(_NO_SESSION)
+        return
+    asked = "Delete this session for good? What it changed in files stays. Type yes, or Esc to keep it: "
+    if ((await chat.surface.ask(asked)) or "").strip().casefold() != "yes":
+        chat.renderer.note("The session is kept.")
+        return
+    await chat.command(names.DELETE, {"sessionId": chat.session_id}, seconds=None)
+    chat.new()
+    chat.renderer.note("The session is deleted. The next message begins a new one.")
+
+
 async def _mode(chat: Conversation, rest: str) -> None:
     if chosen := await _pick(chat, "mode of the next tasks", _TASK_MODES, chat.mode, rest):
         chat.mode = chosen
@@ -153,7 +190,7 @@ async def _redo(chat: Conversation, rest: str) -> None:
 
 async def _take_back(chat: Conversation, command: str, rest: str) -> None:
     if chat.session_id is None:
-        chat.renderer.note("There is no session yet.")
+        chat.renderer.note(_NO_SESSION)
         return
     params: Object = {"sessionId": chat.session_id}
     if rest in {"step", "turn", "session"}:
@@ -166,7 +203,7 @@ async def _take_back(chat: Conversation, command: str, rest: str) -> None:
 
 async def _changes(chat: Conversation, rest: str) -> None:
     if chat.session_id is None:
-        chat.renderer.note("There is no session yet.")
+        chat.renderer.note(_NO_SESSION)
         return
     is_patch = rest == "patch"
     params: Object = {"sessionId": chat.session_id, "format": "patch" if is_patch else "list"}
@@ -181,7 +218,7 @@ async def _changes(chat: Conversation, rest: str) -> None:
 async def _review(chat: Conversation, _rest: str) -> None:
     """Go through what the session changed, hunk by hunk: each is kept or undone."""
     if chat.session_id is None:
-        chat.renderer.note("There is no session yet.")
+        chat.renderer.note(_NO_SESSION)
         return
     console = chat.renderer.console
     told = await chat.command(names.CHANGES, {"sessionId": chat.session_id}, seconds=None)
@@ -304,6 +341,9 @@ SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "help": SlashCommand("what can be typed here", _help),
     "new": SlashCommand("begin a new session", _new),
     "sessions": SlashCommand("go on with another session", _sessions, "[id]"),
+    "fork": SlashCommand("go on in a copy of this session, up to one of its turns", _fork, "[number]"),
+    "rename": SlashCommand("name this session", _rename, "name"),
+    "delete": SlashCommand("delete this session for good", _delete),
     "plan": SlashCommand("only read, and answer with a plan", _plan, "task"),
     "explore": SlashCommand("only read, and answer", _explore, "question"),
     "start": SlashCommand("carry out a written plan", _start, "[document]"),
