@@ -87,6 +87,8 @@ class Sight:
     """The folders below the workspace folders that hold a `.git`."""
     folders: AbstractSet[str] | None = None
     """The folders that were looked at, where a bound of the look left some out; None: all of them."""
+    left_out: AbstractSet[str] | None = None
+    """Those that were not, where it is known which; what lies in none of them and was not found was not there."""
     other_names: OtherNames = field(default_factory=dict[str, Sequence[OtherName]])
     """What else files and folders are called."""
     heads: Mapping[str, Mapping[str, Found]] = field(default_factory=dict[str, Mapping[str, Found]])
@@ -111,7 +113,9 @@ class Sight:
         folder, in_git, _ = path.partition(f"/{_GIT}/")
         if not in_git:
             folder = path.rpartition("/")[0].removesuffix(f"/{OWN_FOLDER}")
-        return folder in self.folders
+        if folder in self.folders or self.left_out is None:
+            return folder in self.folders
+        return self.left_out.isdisjoint([folder, *map(str, Path(folder).parents)])
 
     def why(self, path: str) -> str | None:
         """Why a file has a meaning by another name than its own; None if it has none that is known."""
@@ -259,7 +263,8 @@ class ObeyedFiles:
         through, is_whole = self._by_other_names(other_names, files, end)
         self._contents = {path: kept for path, kept in self._contents.items() if path in files}
         covered = None if is_whole and not walk.waiting else walk.folders.keys() | through
-        return replace(sight, folders=covered, other_names=other_names, links=links)
+        left_out = {folder for folder, _ in walk.waiting} if is_whole else None
+        return replace(sight, folders=covered, left_out=left_out, other_names=other_names, links=links)
 
     def _note(self, read: _Folder, folder: str, root: str, walk: _Walk) -> None:
         """Take in what was read of one folder."""
@@ -286,7 +291,7 @@ class ObeyedFiles:
                 for own in _OF_OUTRIDER:
                     self._put(f"{path}/{own}", "protected", files)
                 walk.waiting.extendleft((f"{path}/{below}", root) for below in _FOLDERS_OF_OUTRIDER)
-            elif self.meaning(f"{path[len(root) :].lstrip('/')}/*") != "free":
+            elif self.may_lead(name) or self.meaning(f"{path[len(root) :].lstrip('/')}/*") != "free":
                 walk.waiting.appendleft((path, root))  # before a bound is met
             else:
                 walk.waiting.append((path, root))
