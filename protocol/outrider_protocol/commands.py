@@ -479,6 +479,8 @@ class UndoParams(Wire):
     wait: bool = True
     """False: the answer comes at once and is empty, for an editor that blocks until then. A message says what was
     left."""
+    says: bool = False
+    """True: a message says what was done and what was left, for an action whose result nobody shows."""
     latest: bool = False
     """True: an undo of a turn without `id` fails with `not_latest` if the latest turn changed nothing. A front end
     then asks the user, and names the turn. Ignored by a redo."""

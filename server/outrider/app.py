@@ -32,6 +32,7 @@ from outrider.agent.service.sources import ServerSources, files_changed, launch
 from outrider.agent.services import Policy, Runtime, Services
 from outrider.agent.session.sessions import Sessions
 from outrider.agent.state.state import SessionState
+from outrider.agent.task_document.changes_papers import ChangesPapers
 from outrider.agent.task_document.keeper import TaskDocument
 from outrider.agent.task_document.plan_ticks import PlanTicks
 from outrider.agent.trust import InForce, WorkspaceTrust
@@ -117,6 +118,7 @@ class App:
     sessions: Sessions
     renames: Renames
     task_document: TaskDocument
+    changes_papers: ChangesPapers
     setup: Setup
     setup_document: SetupDocument
     own: Settings
@@ -581,7 +583,7 @@ def _app(
     store, trust = services.runtime.store, services.policy.trust
     _begin_beside(services, settings, held, begun)
     sessions = Sessions(services)
-    task_document, setup_document = _documents(services, sessions, setup, begun)
+    task_document, changes_papers, setup_document = _documents(services, sessions, setup, begun)
     # What requests need is loaded off their path; whoever needs it before loads it itself.
     loading = asyncio.create_task(asyncio.to_thread(load_for_requests))
     begun.push_async_callback(asyncio.wait, {loading})
@@ -594,6 +596,7 @@ def _app(
         sessions,
         renames,
         task_document,
+        changes_papers,
         setup,
         setup_document,
         own,
@@ -607,16 +610,19 @@ def _app(
 
 def _documents(
     services: Services, sessions: Sessions, setup: Setup, begun: AsyncExitStack
-) -> tuple[TaskDocument, SetupDocument]:
+) -> tuple[TaskDocument, ChangesPapers, SetupDocument]:
     """Begin the documents that are kept up to date."""
     task_document = TaskDocument(services, sessions, SystemClock())
     begun.push_async_callback(task_document.close)
     plan_ticks = PlanTicks(services, sessions, SystemClock())
     services.runtime.store.subscribe(plan_ticks.on_event)
     begun.push_async_callback(plan_ticks.close)
+    changes_papers = ChangesPapers(services, sessions, SystemClock())
+    services.runtime.store.subscribe(changes_papers.on_event)
+    begun.push_async_callback(changes_papers.close)
     setup_document = SetupDocument(services, setup, SystemClock())
     begun.push_async_callback(setup_document.close)
-    return task_document, setup_document
+    return task_document, changes_papers, setup_document
 
 
 def load_for_requests() -> None:

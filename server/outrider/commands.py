@@ -141,7 +141,7 @@ from outrider_protocol.commands import (
     WaitParams,
     WaitResult,
 )  # fmt: skip
-from outrider_protocol.events import PlanItem
+from outrider_protocol.events import PlanItem, UndonePath
 from outrider_protocol.export import Export
 from outrider_protocol.wire import Wire
 
@@ -375,7 +375,9 @@ class Commands:
 
     async def _take_back(self, params: UndoParams, *, redo: bool) -> UndoResult:
         if params.wait:
-            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo)
+            return self._told(
+                _accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo, says=params.says
+            )
         doing = asyncio.ensure_future(self._take_back_meanwhile(params, redo=redo))
         self._doing.add(doing)
         doing.add_done_callback(self._done)
@@ -384,7 +386,9 @@ class Commands:
     async def _take_back_meanwhile(self, params: UndoParams, *, redo: bool) -> UndoResult:
         """After the command was answered: a message is all that can still be said."""
         try:
-            return self._told(_accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo)
+            return self._told(
+                _accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo, says=params.says
+            )
         except CommandError as error:
             self._app.services.runtime.editor.say("warning", f"Outrider: {error.message}")
             raise
@@ -392,16 +396,21 @@ class Commands:
             self._app.services.runtime.editor.say("warning", f"Outrider: {error.problem.message}")
             raise CommandError(REQUEST_FAILED, error.problem.message, {"reason": "store_failed"}) from error
 
-    def _told(self, result: UndoResult, *, redo: bool) -> UndoResult:
+    def _told(self, result: UndoResult, *, redo: bool, says: bool) -> UndoResult:
         """Say what was left as it is, or that nothing was done: most clients show nothing of a command's result."""
         left = [f"{conflict.path}, line {conflict.line}: {conflict.reason}" for conflict in result.conflicts]
         left += [f"{item.what}: {item.reason}" for item in result.not_undoable]
-        if left:
+        if says and result.undone:
+            did = f"Outrider {'redid' if redo else 'undid'} {_counted(result.undone)}"
+            rest = f"; left unchanged: {'; '.join(left)}" if left else ""
+            level = "warning" if left else "info"
+            self._app.services.runtime.editor.say(level, f"{did}{rest}."[:LONGEST_MESSAGE])
+        elif left:
             self._app.services.runtime.editor.say(
                 "warning", f"Outrider left unchanged: {'; '.join(left)[:LONGEST_MESSAGE]}"
             )
-        elif (
-            not result.undone and not self._app.settings.now.events
+        elif not result.undone and (
+            says or not self._app.settings.now.events
         ):  # who gets events looks at the result, too
             what = "redo" if redo else "undo"
             self._app.services.runtime.editor.say("info", f"Outrider: there was nothing to {what}.")
@@ -458,7 +467,7 @@ class Commands:
         elif params.what == "setup":
             path = await self._app.setup_document.opened()
         elif params.what == "changes":
-            path = _accepted(await self._app.sessions.changes_paper(params.id or ""))
+            path = _accepted(await self._app.changes_papers.shown(params.id or ""))
         else:
             item = next((item for item in self._app.sessions.waiting if item.id == params.id), None)
             if item is None:
@@ -513,6 +522,14 @@ def begin(app: App) -> Commands:
     commands = Commands(app)
     Guests(app, partial(commands.execute, forwards=False))
     return commands
+
+
+def _counted(undone: Sequence[UndonePath]) -> str:
+    """What was taken back, file by file."""
+    files: dict[str, int] = {}
+    for one in undone:
+        files[one.path] = files.get(one.path, 0) + max(1, one.hunks)
+    return ", ".join(f"{hunks} change{'s' * (hunks > 1)} in {path}" for path, hunks in files.items())
 
 
 def _accepted(value: Any) -> Any:

@@ -305,15 +305,111 @@ async def test_what_is_left_out_is_undone_and_the_rest_stays(changed, workspace)
     assert (workspace / "made.txt").read_text() == "made\n"
 
 
+def left_out(text, *places):
+    """The document with the changes at these places left out."""
+    return "".join(
+        line.replace("[x]", "[ ]", 1) if line.startswith("[x]") and line.rstrip().endswith(places) else line
+        for line in text.splitlines(keepends=True)
+    )
+
+
+def leave_out(editor, paper, *places):
+    editor.type(paper, left_out(editor.text(paper), *places), replace=editor.text(paper))
+
+
+async def test_a_change_that_somebody_wrote_over_stops_no_other_one(changed, workspace):
+    editor, paper = changed
+    editor.open("a.txt")
+    editor.type("a.txt", "zwei", replace="two")
+    leave_out(editor, paper, "a.txt line 29", "made.txt")
+    assert await titles(editor, paper) == ["undo what is left out (2 of 3)"]
+    await editor.take_action("Outrider: undo what is left out")
+    numbers = editor.text("a.txt").split()
+    assert (numbers[1], numbers[28]) == ("zwei", "29")
+    assert not (workspace / "made.txt").exists()
+    assert not (workspace / "gone.txt").exists()
+
+
+async def test_lines_around_a_change_may_be_others_by_now(changed):
+    editor, paper = changed
+    editor.open("a.txt")
+    editor.type("a.txt", "eins\ntwo", replace="1\ntwo")
+    leave_out(editor, paper, "a.txt line 2")
+    assert await titles(editor, paper) == ["undo what is left out (1 of 4)"]
+    await editor.take_action("Outrider: undo what is left out")
+    assert editor.text("a.txt").startswith("eins\n2\n3\n")
+
+
+async def test_what_was_undone_is_said_and_the_document_is_brought_up_to_date(changed):
+    editor, paper = changed
+    leave_out(editor, paper, "a.txt line 2", "gone.txt")
+    saved = editor.disk(paper)
+    await titles(editor, paper)
+    await editor.take_action("Outrider: undo what is left out")
+    (said,) = [one.text for one in editor.said if "undid" in one.text]
+    assert said == "Outrider undid 1 change in gone.txt, 1 change in a.txt."
+    await editor.wait_for(lambda: "\n[ ]" not in editor.text(paper), "the document is as it is")
+    text = editor.text(paper)
+    assert [line.split(" ", 2)[2] for line in text.splitlines() if line.startswith("[")] == [
+        "a.txt line 29",
+        "the new file made.txt",
+    ]
+    assert (
+        "# - a.txt line 2: it is already undone\n# - the deletion of gone.txt: it is already undone\n" in text
+    )
+    assert editor.disk(paper) == saved, "it is written in the buffer, so that it can be saved"
+    assert await titles(editor, paper) == []
+    await editor.command("outrider.undo", {"scope": "turn"})
+    await editor.wait_for(lambda: "\n[x]" not in editor.text(paper), "nothing is in place")
+
+
+async def test_showing_the_changes_anew_keeps_the_marks_and_says_what_it_did(changed):
+    editor, paper = changed
+    saved = editor.disk(paper)
+    editor.open("a.txt")
+    editor.type("a.txt", "zwei", replace="two")
+    leave_out(editor, paper, "a.txt line 29")
+    editor.type(paper, "+TWENTY", replace="+twenty")
+    (title,) = await titles(editor, paper)
+    assert title.startswith("show the changes anew: ")
+    await editor.take_action("Outrider: show the changes anew")
+    text = editor.text(paper)
+    assert [line[:3] for line in text.splitlines() if line.startswith("[")] == ["[ ]", "[x]", "[x]"]
+    assert "+twenty-nine\n" in text
+    assert "# - a.txt line 2: it was changed afterwards\n" in text
+    assert editor.disk(paper) == saved
+    assert editor.said[-1].text == (
+        "Outrider shows the changes anew, with your marks: 3 can be kept or undone, "
+        "1 cannot any more: a.txt line 2: it was changed afterwards."
+    )
+    assert await titles(editor, paper) == ["undo what is left out (1 of 3)"]
+
+
+async def test_what_is_left_out_and_was_changed_meanwhile_is_named(changed):
+    editor, paper = changed
+    editor.open("a.txt")
+    editor.type("a.txt", "zwei", replace="two")
+    leave_out(editor, paper, "a.txt line 2")
+    assert await titles(editor, paper) == ["show the changes anew: a.txt line 2: it was changed afterwards"]
+    leave_out(editor, paper, "gone.txt")
+    assert await titles(editor, paper) == ["undo what is left out (1 of 3)"]
+    await editor.take_action("Outrider: undo what is left out")
+    assert editor.disk("gone.txt") == "gone\n"
+    assert editor.text("a.txt").split()[1] == "zwei"
+    assert [one.text for one in editor.said if "undid" in one.text] == [
+        "Outrider undid 1 change in gone.txt; left unchanged: a.txt, line 2: the same place was changed since."
+    ]
+
+
 async def test_lines_cannot_be_edited_after_the_turn(changed):
     editor, paper = changed
     text = editor.text(paper)
     editor.type(paper, text.replace("+two", "+TWO"), replace=text)
     (title,) = await titles(editor, paper)
     assert title.startswith("show the changes anew: ")
-    assert "can be accepted or rejected, but not edited" in title
+    assert "can be kept or undone, but not edited" in title
     await editor.take_action("Outrider: show the changes anew")
-    assert "+two\n" in editor.disk(paper)
+    assert "+two\n" in editor.text(paper)
 
 
 async def test_an_unknown_turn_has_no_changes_to_show(changed):

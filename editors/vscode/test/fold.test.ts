@@ -370,6 +370,35 @@ test("what was changed is listed by the names that files have now, each once", (
   );
 });
 
+test("what a command changed is a change too, and is undone like one; what others changed is none", () => {
+  const live = new Live();
+  const take = (path: string, data: Partial<EventData["workspace.changed"]>): Live =>
+    live.take("workspace.changed", { path, hunks: [{ line: 1, removed: "x\n", added: "y\n" }], ...data });
+  const by = { by: "command", callId: "c" } as const;
+  take("check.py", { ...by, changeId: "chg_1", before: "a", after: "b" });
+  take("made.txt", { ...by, changeId: "chg_2", after: "b", hunks: [{ line: 1, removed: "", added: "y\n" }] });
+  take("old.txt", { ...by, changeId: "chg_3", before: "a", hunks: [{ line: 1, removed: "x\n", added: "" }] });
+  take("unsure.txt", { ...by, before: "a", after: "b", unsure: true });
+  take("mine.txt", { by: "editor", before: "a", after: "b" });
+  const listed = (): string[] =>
+    byFile(live.session.changes.inPlace).map(({ path, changes }) => `${path}: ${String(changes[0]?.operation)}`);
+  assert.deepEqual(listed(), ["check.py: edit", "made.txt: create", "old.txt: delete"]);
+  assert.deepEqual(live.session.changes.touched, [], "no buffer was written in");
+  const shown = live.session.entries.flatMap((one) => (one.kind === "edit" ? [`${one.operation} ${one.path}`] : []));
+  assert.deepEqual(shown, ["edit check.py", "create made.txt", "delete old.txt"]);
+
+  live.take("edit.applied", {
+    changeId: "chg_4",
+    path: "old.txt",
+    operation: "create",
+    hunks: [{ line: 1, removed: "", added: "x\n" }],
+    where: "disk",
+    undoes: "chg_3",
+  });
+  assert.deepEqual(listed(), ["check.py: edit", "made.txt: create"]);
+  assert.equal(live.entry("edit", "edit:chg_3").undone, true);
+});
+
 test("an answer that is withdrawn is empty, and what it cost before it failed or was stopped counts", () => {
   const live = new Live().take("turn.started", STARTED).take("model.requested", requested("m"));
   const frame = { sessionId: "ses_1", turnId: "turn_1", messageId: "m", offset: 0 };

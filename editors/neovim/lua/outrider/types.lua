@@ -1728,6 +1728,7 @@
 ---@field id? string
 ---@field ids? string[]
 ---@field latest? boolean
+---@field says? boolean
 ---@field scope? 'hunk'|'step'|'turn'|'session'
 ---@field sessionId? string
 ---@field wait? boolean

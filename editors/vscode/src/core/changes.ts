@@ -1,9 +1,16 @@
 /** What a session changed and what of it is in place: undos take hunks out, redos bring them back. */
 
-import type { EditApplied, WireHunk } from "../protocol/types.js";
+import type { EditApplied, WireHunk, WorkspaceChanged } from "../protocol/types.js";
 
-/** An `edit.applied` or an `edit.merged`. */
+/** An `edit.applied` or an `edit.merged`, or what a command changed. */
 export type Written = Omit<EditApplied, "where"> & Partial<Pick<EditApplied, "where">>;
+
+/** What a command did to a file, as a change; undefined where no undo takes it back, or somebody else did it. */
+export function ofCommand({ changeId, path, hunks, before, after }: WorkspaceChanged): Written | undefined {
+  if (changeId === undefined) return undefined;
+  const operation = before === undefined ? "create" : after === undefined ? "delete" : "edit";
+  return { changeId, path, hunks, operation, where: "disk" };
+}
 
 /** A change that is in place, with those of its hunks that are. */
 export interface Done {

@@ -1,7 +1,7 @@
 /** The state of one session: a fold over its events, with the live text of its frames on top. */
 
 import type { CallEntry, Entry } from "./entries.js";
-import { Changes, type Written } from "./changes.js";
+import { Changes, ofCommand, type Written } from "./changes.js";
 import { Growing } from "./growing.js";
 import { countsOf } from "./hunks.js";
 import { REVIEW } from "./titles.js";
@@ -418,6 +418,12 @@ export class SessionState {
         if (event.type === "edit.applied" && event.data.stays !== undefined)
           this.note(event.seq, `${event.data.path} is not as it was planned: ${event.data.stays}`, "warning");
         break;
+      case "workspace.changed": {
+        // What a command changed and undo takes back is a change like any other; the rest is nobody's of this session.
+        const written = ofCommand(event.data);
+        if (written !== undefined) this.changedFile(written, turnId, false);
+        break;
+      }
       case "job.started":
         this.jobs.set(event.data.jobId, event.data.command);
         this.note(event.seq, `Runs in the background: ${visible(oneLine(event.data.command, 200))}`, "info");

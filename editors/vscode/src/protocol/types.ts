@@ -1869,6 +1869,7 @@ export interface UndoParams {
   id?: string;
   ids?: string[];
   latest?: boolean;
+  says?: boolean;
   scope?: "hunk" | "step" | "turn" | "session";
   sessionId?: string;
   wait?: boolean;

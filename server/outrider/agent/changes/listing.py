@@ -48,7 +48,9 @@ async def under_review(services: Services, title: str, made: Sequence[ChangeInfo
     """The hunks in place of some changes, with the texts that they are in."""
     changes: list[Proposed] = []
     texts: dict[str, str] = {}
+    gone: dict[str, str] = {}
     for one in made:
+        gone |= _gone(one)
         there = [hunk for hunk in one.hunks if hunk.state == "applied"]
         numbers = [int(hunk.id.rpartition("#")[2]) for hunk in there]
         hunks = [LineHunk(hunk.line, hunk.removed, hunk.added) for hunk in there]
@@ -61,7 +63,25 @@ async def under_review(services: Services, title: str, made: Sequence[ChangeInfo
             located = await locate(services, one.path, None)
             now = None if isinstance(located, str) else await services.workspace.texts.read(located)
             texts[one.change_id] = now.text if isinstance(now, Snapshot) else ""
-    return UnderReview(title, tuple(changes), texts, is_made=True)
+    return UnderReview(title, tuple(changes), texts, is_made=True, gone=gone)
+
+
+def _gone(one: ChangeInfo) -> dict[str, str]:
+    """The hunks of a change that are not in place as they were made, by their ids: where, and why."""
+    if one.operation == "rename":
+        if one.state == "applied":
+            return {}
+        why = one.reason or _REASONS["undone"]
+        return {hunk_id(one.change_id, 1): f"the renaming of {one.path} to {one.to}: {why}"}
+    whole = {"create": f"the new file {one.path}", "delete": f"the deletion of {one.path}"}.get(one.operation)
+    gone = {hunk.id: hunk for hunk in one.hunks if hunk.state != "applied"}
+    if not one.hunks:  # nothing is known of them any more
+        return {hunk_id(one.change_id, 1): f"{whole or one.path}: {one.reason or LOST}"}
+    return {
+        name: f"{whole or f'{one.path} line {hunk.line}'}: "
+        + (_REASONS.get(hunk.state) or one.reason or _REASONS["altered"])
+        for name, hunk in gone.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

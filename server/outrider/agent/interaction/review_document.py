@@ -5,7 +5,7 @@ It is text that they write in. What is not clear in it is said with its line, an
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from outrider.workspace.edits.review import Proposed
@@ -19,6 +19,8 @@ NO_END = "\\ No newline at end of file"
 REASON = "reason:"
 APPLY = "apply the review"
 """How the title of the action begins."""
+MOST_GONE = 50
+"""Hunks that are not in place any more that a document names."""
 LEAVE_OUT = "undo what is left out"
 """How that of the action begins for changes that were made."""
 
@@ -47,6 +49,13 @@ class UnderReview:
     """Whether the changes were made, so that they can only be kept or undone."""
     together: bool = False
     """Whether they are several edits of one step, which are decided about together."""
+    gone: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of changes that were made: hunks that are not in place any more, by their ids: where they were, and why they are not."""
+
+    def had(self, name: str) -> bool:
+        """Whether a hunk is one of a change that was made, in place or not."""
+        changes = {one.rpartition("#")[0] for one in self.gone} | {one.change_id for one in self.changes}
+        return self.is_made and name.rpartition("#")[0] in changes
 
     def bodies(self) -> "Iterator[tuple[str, str, _Body]]":
         """Each hunk: its id, its place in words, its lines."""
@@ -63,17 +72,31 @@ class Unclear:
     message: str
 
 
-def written(edit: UnderReview) -> str:
-    """The document as it is at first: all is taken."""
+def written(edit: UnderReview, before: str = "") -> str:
+    """The document as it is at first: all is taken.
+
+    Args:
+        edit: What it is about.
+        before: The document as it is so far: what is left out in it still is.
+    """
+    left_out = {block.name for block in _blocks(before) if isinstance(block, _Block) and block.mark in _LEAVE}
     parts = [f"# {_one_line(edit.title)}\n#\n{_HELP_AFTER if edit.is_made else _HELP}\n"]
+    if edit.gone:
+        told = [f"# - {_one_line(why)}" for why in list(edit.gone.values())[:MOST_GONE]]
+        more = len(edit.gone) - len(told)
+        told += [f"# - {more} more"] if more else []
+        parts[0] += "\n".join(["#", "# Not here, as it is not in place as Outrider wrote it:", *told]) + "\n"
     for name, where, body in edit.bodies():
-        lines = [f"[x] {name} {_one_line(where)}", *([] if edit.is_made else [REASON]), *body.lines()]
+        mark = " " if name in left_out else "x"
+        lines = [f"[{mark}] {name} {_one_line(where)}", *([] if edit.is_made else [REASON]), *body.lines()]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
 def read(text: str, edit: UnderReview) -> list[ReviewedHunk] | Unclear:
     """What the user decided: the hunks that are not simply taken.
+
+    Of changes that were made those that are gone count as well: who undoes them says why they cannot be.
 
     Args:
         text: The document as it is now.
@@ -84,11 +107,11 @@ def read(text: str, edit: UnderReview) -> list[ReviewedHunk] | Unclear:
     for block in _blocks(text):
         if isinstance(block, Unclear):
             return block
-        if block.name not in bodies:
+        if block.name not in bodies and not edit.had(block.name):
             return Unclear(f"line {block.number}: there is no change {block.name}")
         if block.name in decided:
             return Unclear(f"line {block.number}: {block.name} appears twice")
-        one = block.decided(bodies[block.name])
+        one = block.left_out(bodies.get(block.name)) if edit.is_made else block.decided(bodies[block.name])
         if isinstance(one, Unclear):
             return one
         decided[block.name] = one
@@ -143,6 +166,20 @@ class _Block:
             if reason or text is not None
             else None
         )
+
+    def left_out(self, body: _Body | None) -> ReviewedHunk | Unclear | None:
+        """What the user decided about a change that was made; None where it is kept.
+
+        The lines around it are those of the moment when it was shown: whoever wrote there since is not in the way.
+        """
+        if self.mark not in _TAKE | _LEAVE:
+            return Unclear(f"line {self.number}: [x] keeps it and [ ] undoes it, but it has [{self.mark}]")
+        if body is not None:
+            marked = [line for line in self.lines if line.startswith(("-", "+"))]
+            shown = [line for line in (*body.removed, *body.added) if line != NO_END]
+            if [line.rstrip() for line in marked] != [line.rstrip() for line in shown]:
+                return Unclear(f"line {self.number}: {self.name} can be kept or undone, but not edited")
+        return ReviewedHunk(id=self.name, decision="reject") if self.mark in _LEAVE else None
 
     def _added(self, start: int, body: _Body) -> list[str] | Unclear:
         """The lines with + as they are now; all others must be as they were."""

@@ -211,15 +211,19 @@ async def _for_changes(app: App, turn_id: str, text: str) -> list[dict[str, Any]
     if isinstance(found, Refused):
         return []
     session_id, made = found
-    left_out = review_document.read(text, made)
+    left_out, again = review_document.read(text, made), {"what": "changes", "id": turn_id}
     if isinstance(left_out, Unclear):
-        again, why = {"what": "changes", "id": turn_id}, short(left_out.message, _LONGEST_PROBLEM)
+        why = short(left_out.message, _LONGEST_PROBLEM)
         return [action(f"show the changes anew: {why}", "refactor.rewrite", OPEN, again)]
     if not left_out:
         return []
-    hunks = sum(len(change.hunks) for change in made.changes)
-    what = {"sessionId": session_id, "ids": [one.id for one in reversed(left_out)]}
-    count = f"{len(left_out)} of {hunks}"
+    there = {name for change in made.changes for name in change.ids}
+    possible = sum(one.id in there for one in left_out)
+    if not possible:
+        why = short(made.gone.get(left_out[0].id, "it is not in place any more"), _LONGEST_PROBLEM)
+        return [action(f"show the changes anew: {why}", "refactor.rewrite", OPEN, again)]
+    what = {"sessionId": session_id, "ids": [one.id for one in reversed(left_out)], "says": True}
+    count = f"{possible} of {len(there)}"
     return [action(f"undo what is left out ({count})", "refactor.rewrite", UNDO, waited_for(app, what))]
 
 
