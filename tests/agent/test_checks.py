@@ -38,7 +38,7 @@ async def test_a_failed_check_goes_back_to_the_model_which_repairs_it(begin):
     editor = await begin("stock", [step(WRONG), SAID, {**step(RIGHT), **back}, SAID], FULL)
     await editor.run("Go.", acceptance=[CHECK])
     assert told_of(editor) == [(1, [CHECK]), (2, [])]
-    assert end_of(editor) == ("checked", f"checked: check (`{CHECK}`)")
+    assert end_of(editor) == ("checked", f"checked: `{CHECK}`")
 
 
 async def test_it_goes_back_three_times_at_most(begin):

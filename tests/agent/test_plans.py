@@ -73,7 +73,7 @@ async def test_a_plan_is_written_edited_started_and_followed(profile, begin, wor
     assert first["data"]["items"] == [{"text": "Change the factor to 2", "status": "pending"}]
     assert last["data"]["items"][0]["status"] == "done"
     finished = editor.events_of("turn.finished")[1]["data"]
-    assert finished["done"]["line"] == f"checked: check (`{CHECK}`)"
+    assert finished["done"]["line"] == f"checked: `{CHECK}`"
 
 
 async def test_the_document_is_shown_and_how_it_is_started_is_said(begin):

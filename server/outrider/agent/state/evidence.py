@@ -17,8 +17,8 @@ from outrider_protocol.events import CheckKind, CheckRun, Done, DoneDiagnostics,
 State = Literal["no_changes", "unverified", "checked", "check_failed"]
 
 _NOTED: Final = (".md", ".markdown")
-_NAMED: Final[Mapping[CheckKind, str]] = {
-    "test": "tests", "types": "types", "lint": "lint", "build": "build", "other": "check",
+_NAMED: Final[Mapping[str, str]] = {
+    "test": "tests", "types": "types", "lint": "lint", "build": "build",
 }  # fmt: skip
 _LONGEST: Final = 60
 """Characters of a command in the line for users."""
@@ -282,11 +282,7 @@ class Evidence:
                 told = [_failure(command, went) for command, went in self._went.items() if went.failed]
                 return f"check failed: {_some(told)}"
             case "checked":
-                told = [
-                    f"{_NAMED[went.kind]} (`{_short(command)}`)"
-                    for command, went in self._went.items()
-                    if went.passed
-                ]
+                told = [_passed(command, went) for command, went in self._went.items() if went.passed]
                 return f"checked: {_some(told)}"
             case "unverified" if not self.needs_check:
                 return "only Markdown was changed"
@@ -317,6 +313,11 @@ def said_of_errors(count: int) -> str:
 def _is_same(one: logged.Problem, other: logged.Problem) -> bool:
     """Whether two problems are one, wherever its line is now."""
     return all(one.get(key) == other.get(key) for key in ("path", "severity", "message", "source", "code"))
+
+
+def _passed(command: str, went: _Went) -> str:
+    named = f"`{_short(command)}`"
+    return f"{_NAMED[went.kind]} ({named})" if went.kind in _NAMED else named
 
 
 def _failure(command: str, went: _Went) -> str:
