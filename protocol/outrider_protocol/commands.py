@@ -367,7 +367,7 @@ class WaitResult(Wire):
     usage: Usage | None = None
     """What it has used."""
     done: Done | None = None
-    """What shows that it is done, as in `turn.finished`."""
+    """What shows that it is done, as in `turn.finished`; what was undone or redone since counts."""
     open: list[Open] | None = None
     """With `needs_input`: what waits for an answer."""
 

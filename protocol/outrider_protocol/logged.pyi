@@ -262,6 +262,10 @@ class CheckRun(TypedDict):
     stale: bool
     seconds: float
 
+class CheckNotRun(TypedDict):
+    command: str
+    reason: Literal["refused", "not_allowed", "failed", "ended"]
+
 class DoneDiagnostics(TypedDict):
     introduced: int
     fixed: int
@@ -271,6 +275,7 @@ class Done(TypedDict):
     line: str
     changed: list[str]
     checks: list[CheckRun]
+    notRun: list[CheckNotRun]
     openItems: list[str]
     diagnostics: NotRequired[DoneDiagnostics]
 

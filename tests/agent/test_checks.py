@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from scripting import FIX, step
+from scripting import FIX, call, step
 
 from outrider.cli.main import main
 from sandboxes import needs_bubblewrap
@@ -38,7 +38,7 @@ async def test_a_failed_check_goes_back_to_the_model_which_repairs_it(begin):
     editor = await begin("stock", [step(WRONG), SAID, {**step(RIGHT), **back}, SAID], FULL)
     await editor.run("Go.", acceptance=[CHECK])
     assert told_of(editor) == [(1, [CHECK]), (2, [])]
-    assert end_of(editor) == ("checked", f"checked: check (`{CHECK}`)")
+    assert end_of(editor) == ("checked", f"checked: `{CHECK}`")
 
 
 async def test_it_goes_back_three_times_at_most(begin):
@@ -78,11 +78,84 @@ async def test_a_check_is_asked_for_as_any_command(begin):
     )
     await editor.run("Go.")
     assert told_of(editor) == [(1, [])]
-    assert end_of(editor) == ("unverified", "unverified: no check was run")
+    assert end_of(editor) == ("unverified", "not run: `rm -f nosuch` (you refused it)")
     _, check = editor.events_of("approval.requested")
     assert check["data"]["summary"].startswith("Run the task's check `rm -f nosuch` in the workspace, ")
     assert check["data"]["title"] == "Run: rm -f nosuch"
     assert editor.questions[-1].message.startswith("Run the task's check `rm -f nosuch`")
+
+
+REFUSED = "python3 tariff.py"
+
+
+@pytest.mark.parametrize("how", ["task", "settings"])
+async def test_a_check_that_was_refused_is_named_and_nothing_counts_as_checked(how, begin):
+    demanded = [REFUSED, "true"]
+    settings = {"permissionMode": "auto-edit", **({"verify": demanded} if how == "settings" else {})}
+    editor = await begin("stock", [step(FIX), SAID], settings, answers=["Reject"])
+    done = await editor.run("Go.", **({"acceptance": demanded} if how == "task" else {}))
+    assert end_of(editor) == ("unverified", f"not run: `{REFUSED}` (you refused it); checked: `true`")
+    assert done["done"]["notRun"] == [{"command": REFUSED, "reason": "refused"}]
+    assert done["done"]["state"] == "unverified"
+    assert len(editor.questions) == 1
+
+
+DENIES = '[[rule]]\ndecision = "deny"\ntool = "run_command"\ncommand = "python3"\n'
+
+
+def deny(workspace):
+    """A rule of the project that lets no Python run."""
+    (workspace / ".outrider").mkdir()
+    (workspace / ".outrider" / "rules.toml").write_text(DENIES)
+
+
+async def test_a_check_that_a_rule_denies_is_named(begin, workspace):
+    deny(workspace)
+    editor = await begin("stock", [step(FIX), SAID, SAID], FULL)
+    done = await editor.run("Go.", acceptance=[REFUSED, "false"])
+    assert done["done"]["line"] == (
+        f"check failed: `false` (exit code 1); not run: `{REFUSED}` (it was not allowed)"
+    )
+    assert done["done"]["notRun"] == [{"command": REFUSED, "reason": "not_allowed"}]
+
+
+@pytest.mark.parametrize("decision", ["allow_once", "reject"])
+async def test_what_the_user_says_of_a_check_reaches_the_model(decision, begin):
+    told = {**SAID, "expect": {"messages_contain": [f"$ {REFUSED}", "It is slow."]}}
+    editor = await begin(
+        "bare", [step(FIX), SAID, told], {"permissionMode": "auto-edit", "limits": {"askSeconds": 0}}
+    )
+    done = await editor.run("Go.", acceptance=[REFUSED, "true"])
+    assert done["outcome"] == "needs_input"
+    answer = {"id": done["open"][0]["id"], "decision": decision, "note": "It is slow."}
+    await editor.command("outrider.answer", answer)
+    done = await editor.wait_turn()
+    assert done["outcome"] == "completed"
+    assert done["reason"] == ("checked" if decision == "allow_once" else "unverified")
+    assert told_of(editor) == [(1, [])], "it is not asked for again"
+    assert len(editor.events_of("model.requested")) == 3
+
+
+async def test_a_check_that_was_refused_is_asked_for_again_after_a_change(begin):
+    more = call("write_file", path="more.txt", content="x", called="more")
+    editor = await begin(
+        "stock",
+        [step(FIX), SAID, step(more), SAID],
+        {"permissionMode": "auto-edit"},
+        answers=["Reject", "Allow once"],
+    )
+    await editor.run("Go.", acceptance=[REFUSED, "test -e more.txt"])
+    assert end_of(editor) == ("checked", f"checked: `{REFUSED}`, `test -e more.txt`")
+
+
+async def test_a_check_whose_turn_was_cancelled_before_it_is_named(begin):
+    editor = await begin(
+        "bare", [step(FIX), SAID], {"permissionMode": "auto-edit", "limits": {"askSeconds": 0}}
+    )
+    await editor.run("Go.", acceptance=[REFUSED])
+    await editor.command("outrider.cancel", {"turnId": editor.turn_id})
+    (finished,) = editor.events_of("turn.finished")
+    assert finished["data"]["done"]["notRun"] == [{"command": REFUSED, "reason": "ended"}]
 
 
 async def test_a_check_that_changes_a_text_is_no_evidence(begin):
@@ -140,6 +213,16 @@ async def test_the_editor_is_told_the_line_in_the_words_of_the_log(begin):
     await editor.run("Go.", acceptance=[CHECK])
     assert end_of(editor)[1] == FAILED
     assert any(one.text.endswith(f"({FAILED})") for one in editor.said)
+
+
+def test_a_run_with_a_check_that_did_not_run_does_not_exit_as_if_it_had(tmp_path, capfd):
+    (tmp_path / "tariff.py").write_text("def price(hours):\n    return hours * 3\n")
+    (tmp_path / "script.json").write_text(json.dumps({"turns": [step(FIX), SAID]}))
+    deny(tmp_path)
+    arguments = ["run", "Go.", "-C", str(tmp_path), "--model", "scripted:script.json", "--yes-to", "edits"]
+    arguments += ["--check", REFUSED, "--check", "true", "--state-dir", str(tmp_path / "state")]
+    assert main(arguments) == 5
+    assert f"not run: `{REFUSED}` (it was not allowed)" in " ".join(capfd.readouterr().out.split())
 
 
 @pytest.mark.parametrize(("check", "code"), [(CHECK, 5), ("true", 0)])

@@ -66,6 +66,61 @@ async def test_the_reason_says_what_was_checked(case, begin):
     assert (finished["data"]["outcome"], finished["data"]["reason"]) == ("completed", reason)
 
 
+NOTHING_LEFT = ("no_changes", "nothing is left of its changes")
+STALE = ("unverified", "unverified: no check was run after the last change")
+UNDONE = {
+    "all of the turn": ([FIX], "turn", NOTHING_LEFT),
+    "a part of it": ([call("write_file", path="a.py", content="", called="a"), FIX], "step", STALE),
+    "what a command changed": ([run("echo more >> tariff.py", "a")], "turn", NOTHING_LEFT),
+}
+
+
+@pytest.mark.parametrize("case", UNDONE)
+async def test_a_check_does_not_stand_after_an_undo_and_does_again_after_a_redo(case, begin):
+    calls, scope, left = UNDONE[case]
+    check = step(run(GOOD, "check"))
+    editor = await begin("stock", [*(step(one) for one in calls), check, DONE], FULL)
+    ended = await editor.run("Go.")
+    assert ended["done"]["state"] == "checked"
+    await editor.command("outrider.undo", {"scope": scope})
+    now = (await editor.wait_turn(editor.turn_id))["done"]
+    assert (now["state"], now["line"]) == left
+    assert [one["stale"] for one in now["checks"]] == [True]
+    await editor.command("outrider.redo", {})
+    assert (await editor.wait_turn(editor.turn_id))["done"] == ended["done"]
+
+
+async def test_an_undo_of_a_later_turn_leaves_the_check_of_one_before_and_the_other_way_round_not(begin):
+    more = call("edit_file", path="tariff.py", old="hours * 2", new="hours * 4", called="more")
+    turns = [step(FIX), step(run(GOOD, "a")), DONE, step(more), step(run(GOOD, "b")), DONE]
+    editor = await begin("stock", turns, FULL)
+    first = await editor.run("Go.")
+    second = await editor.run("Go on.", sessionId=editor.session_id)
+
+    async def states():
+        return [(await editor.wait_turn(one["turnId"]))["done"]["state"] for one in (first, second)]
+
+    assert await states() == ["checked", "checked"]
+    await editor.command("outrider.undo", {"scope": "turn"})
+    assert await states() == ["checked", "no_changes"]
+    await editor.command("outrider.redo", {})
+    assert await states() == ["checked", "checked"]
+    await editor.command("outrider.undo", {"scope": "session"})
+    assert await states() == ["no_changes", "unverified"], (
+        "it stands neither, whatever is told of its own change"
+    )
+
+
+async def test_a_turn_that_goes_on_after_an_undo_does_not_count_the_check_of_before(begin):
+    script = {"purposes": {"summary": [{"text": "Half."}]}}
+    made = call("write_file", path="a.py", content="", called="a")
+    editor = await begin("stock", [step(made), step(FIX), step(run(GOOD, "b")), DONE], FULL, script=script)
+    assert (await editor.run("Go.", limits={"steps": 3}))["done"]["state"] == "checked"
+    await editor.command("outrider.undo", {"scope": "step"})
+    going = await editor.command("outrider.continue", {"sessionId": editor.session_id})
+    assert (await editor.wait_turn(going["turnId"]))["done"]["state"] == "unverified"
+
+
 READ_OUT = step(call("read_file", path="out/a.txt"))
 IGNORED = {
     "an edit": [step(call("edit_file", path="out/a.txt", old="old", new="new"))],
@@ -211,6 +266,7 @@ async def test_the_end_of_a_turn_says_what_was_checked_in_one_line(begin):
                 "seconds": check["seconds"],
             }
         ],
+        "notRun": [],
         "openItems": ["Tell of it"],
     }
 

@@ -73,7 +73,7 @@ async def test_a_plan_is_written_edited_started_and_followed(profile, begin, wor
     assert first["data"]["items"] == [{"text": "Change the factor to 2", "status": "pending"}]
     assert last["data"]["items"][0]["status"] == "done"
     finished = editor.events_of("turn.finished")[1]["data"]
-    assert finished["done"]["line"] == f"checked: check (`{CHECK}`)"
+    assert finished["done"]["line"] == f"checked: `{CHECK}`"
 
 
 async def test_the_document_is_shown_and_how_it_is_started_is_said(begin):
@@ -124,7 +124,8 @@ async def test_an_answer_with_a_list_becomes_a_document_where_the_model_wrote_no
     await editor.run("Plan the jump.", mode="plan")
     (plan,) = written(editor)
     assert (plan["goal"], plan["steps"]) == ("Plan the jump.", ["Look", "Leap"])
-    assert editor.events_of("turn.finished")[0]["data"]["done"]["line"] == ""
+    line = editor.events_of("turn.finished")[0]["data"]["done"]["line"]
+    assert line == f"wrote a plan: {plan['path']}"
     assert "> I would:" in (workspace / plan["path"]).read_text()
 
 
@@ -135,6 +136,12 @@ async def test_a_model_that_wrote_none_is_told_once(begin):
     )
     await editor.run("Plan.", mode="plan")
     assert len(written(editor)) == 1
+
+
+async def test_what_a_planning_turn_comes_to_is_its_document_and_no_check_that_did_not_run(begin):
+    editor = await begin("stock", [step(WRITE), PLANNED], {**AUTO, "verify": ["true"]})
+    done = await editor.run("Plan.", mode="plan")
+    assert done["done"]["line"] == f"wrote a plan: {PATH}"
 
 
 async def test_an_answer_to_a_question_is_no_plan(begin, workspace):

@@ -68,6 +68,23 @@ async def test_what_is_left_all_the_same_is_said_at_the_end(begin):
     assert finished["data"]["done"]["line"] == "unverified: no check was run; 1 item of the plan is open"
 
 
+async def test_a_plan_is_open_only_for_the_turn_that_made_it_and_what_goes_on_with_that(begin):
+    editor = await begin("stock", [step(plan("pending"), FIX), DONE, NOTHING, DONE], FULL, script=TAKES)
+    await editor.run("Go.")
+    later = await editor.run("What is the time?", sessionId=editor.session_id)
+    assert (later["done"]["line"], later["done"]["openItems"]) == ("", [])
+    assert (await reminders(editor))[1] == 1
+
+
+async def test_a_plan_is_open_for_the_turn_that_goes_on(begin):
+    script = {"purposes": {"summary": [{"text": "Half."}]}}
+    editor = await begin("stock", [step(plan("pending")), DONE], FULL, script=script)
+    assert (await editor.run("Go.", limits={"steps": 1}))["outcome"] == "budget_exhausted"
+    going = await editor.command("outrider.continue", {"sessionId": editor.session_id})
+    done = await editor.wait_turn(going["turnId"])
+    assert done["done"]["openItems"] == ["Point 1"]
+
+
 CHECKED = [step(FIX), step(TESTS), DONE]
 NOTES = [step(call("write_file", path="notes.md", content="x\n")), DONE]
 

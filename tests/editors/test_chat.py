@@ -249,7 +249,7 @@ def test_a_plan_is_written_and_started_with_a_check(workspace):
         terminal.keys("/start\r")
         terminal.wait("> Carry out the plan in .outrider/plans/halve-the-price.md: Halve the price")
         answer(terminal, "1", "\r")
-        terminal.wait("checked: check (`grep")
+        terminal.wait("checked: `grep")
         assert "The steps, which the user has approved" not in terminal.text
         terminal.wait("ready")
         terminal.keys("/check none\r")

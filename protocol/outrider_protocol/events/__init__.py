@@ -113,6 +113,7 @@ from outrider_protocol.events.tools import (
 )
 from outrider_protocol.events.turn import (
     CheckCall,
+    CheckNotRun,
     CheckRun,
     CommandOutput,
     Done,
@@ -150,6 +151,7 @@ __all__ = [
     "CheckCall",
     "CheckFailure",
     "CheckKind",
+    "CheckNotRun",
     "CheckRun",
     "CommandOutput",
     "Conflict",

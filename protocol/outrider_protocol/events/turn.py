@@ -20,7 +20,8 @@ Outcome = Literal["completed", "cancelled", "budget_exhausted", "failed", "refus
 
 REASONS_OF_OUTCOMES: dict[str, str] = {
     "completed": "`checked`: a check (tests, types, lint, build) succeeded after the last change, and changed nothing itself; "
-    "`check_failed`: one failed and no change came after it; `unverified`: none was run after the last change; `no_changes`.",
+    "`check_failed`: one failed and no change came after it; `unverified`: none was run after the last change, or one that was demanded "
+    "did not run; `no_changes`.",
     "cancelled": "The `reason` of the cancel, or where it came from.",
     "budget_exhausted": "The budget, such as `limits.steps` or `contextWindow` (a model's `context_overflow`). There is a summary.",
     "failed": "From the model: `auth`, `unknown_model`, `rate_limit`, `quota`, `overloaded`, `bad_request`, `no_tools`, `no_images`, "
@@ -49,6 +50,15 @@ class CheckRun(Wire):
     """How long it took, questions on its way included."""
 
 
+class CheckNotRun(Wire):
+    """A check that was demanded and did not run."""
+
+    command: str
+    """The command."""
+    reason: Literal["refused", "not_allowed", "failed", "ended"]
+    """Why: the user `refused` it, a rule or the mode does not allow it, it `failed` to come to an end, or the turn `ended` first."""
+
+
 class DoneDiagnostics(Wire):
     """What the edits of a turn did to the errors that language servers find."""
 
@@ -69,6 +79,8 @@ class Done(Wire):
     """The files that it changed, sorted."""
     checks: list[CheckRun] = Field(default_factory=list[CheckRun])
     """The checks that were run, those that count first."""
+    not_run: list[CheckNotRun] = Field(default_factory=list[CheckNotRun])
+    """The checks that were demanded after a change and did not run."""
     open_items: list[str] = Field(default_factory=list[str])
     """Items of the plan that are not done."""
     diagnostics: DoneDiagnostics | None = None
@@ -200,7 +212,7 @@ class TurnPhase(EventData):
     """The phase now."""
     reason: str
     """`started`, `prepared`, `tool_calls`, `tool_results`, `repair`, `steering`, `answered`, `check_failed`,
-    `reminder`, `resumed`, or the reason of its end."""
+    `check_answered` (the user said something with a yes or a no to a check), `reminder`, `resumed`, or the reason of its end."""
 
 
 class CheckCall(Wire):

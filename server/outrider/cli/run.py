@@ -240,6 +240,7 @@ class _Turn:
         self.left_over = 0
         self.summary = ""
         self.check_failed = False
+        """Whether a check failed, or one that was demanded did not run."""
         self.interrupts = 0
         self._problem: BaseException | None = None
         self._answerer = Answerer(
@@ -265,7 +266,9 @@ class _Turn:
                 self._outcomes[event.get("turnId", "")] = event["data"]["outcome"]
                 self.summary = event["data"]["summary"]
                 done = event["data"].get("done")
-                self.check_failed = done is not None and done["state"] == "check_failed"
+                self.check_failed = done is not None and (
+                    done["state"] == "check_failed" or bool(done["notRun"])
+                )
             case "turn.parked":
                 self._parked = True
                 # What has no buttons is never asked as a message: only a user here can answer it.

@@ -151,6 +151,11 @@
 ---@field path string
 ---@field severity? 'error'|'warning'
 
+--- A check that was demanded and did not run.
+---@class outrider.CheckNotRun
+---@field command string
+---@field reason 'refused'|'not_allowed'|'failed'|'ended'
+
 --- A check that was run in a turn, as it went the last time.
 ---@class outrider.CheckRun
 ---@field command string
@@ -296,6 +301,7 @@
 ---@field checks? outrider.CheckRun[]
 ---@field diagnostics? outrider.DoneDiagnostics
 ---@field line string
+---@field notRun? outrider.CheckNotRun[]
 ---@field openItems? string[]
 ---@field state 'no_changes'|'unverified'|'checked'|'check_failed'
 

@@ -164,6 +164,12 @@ export interface CheckFailure {
   severity?: "error" | "warning";
 }
 
+/** A check that was demanded and did not run. */
+export interface CheckNotRun {
+  command: string;
+  reason: "refused" | "not_allowed" | "failed" | "ended";
+}
+
 /** A check that was run in a turn, as it went the last time. */
 export interface CheckRun {
   command: string;
@@ -323,6 +329,7 @@ export interface Done {
   checks?: CheckRun[];
   diagnostics?: DoneDiagnostics;
   line: string;
+  notRun?: CheckNotRun[];
   openItems?: string[];
   state: "no_changes" | "unverified" | "checked" | "check_failed";
 }

@@ -175,6 +175,11 @@ CHECKS_FAILED: Final = (
     "[You stopped, and the checks of this task were run. These failed:]\n\n{came}\n\n"
     "Repair what makes them fail, or say what keeps you from it."
 )
+CHECKS_ANSWERED: Final = (
+    "[Checks of this task that did not run, or that the user said something about:]\n\n{came}\n\n"
+    "Do what follows from what the user said, or say what is left."
+)
+"""The model is told so of a check that did not fail."""
 
 REMINDER_TEXT: Final = "[Before you end: {left}. Do what is left: {how}. If nothing can be checked or done, say why in one sentence; your answer above stands.]"
 _CHECK: Final = "run the narrowest check that covers the change, mend what fails"
@@ -576,7 +581,7 @@ class Turn:
         errors = said_of_errors(len(turn.evidence.left))
         if errors:
             errors += f" ({'; '.join(map(_named, turn.evidence.left[:MOST_ERRORS]))})"
-        count = sum(item.status != "done" for item in self._record.state.plan)
+        count = len(turn.open_items(self._record.state.plan))
         points = f"{count} point{'s' * (count > 1)} of the plan {'are' if count > 1 else 'is'} open"
         left = ["nothing has checked your last change"] * unchecked + [errors] * bool(errors)
         if not left and not count:
@@ -588,8 +593,8 @@ class Turn:
         """Why the model is asked once more that would end the turn: a check of the task failed, or it is told what it left undone."""
         await self._context.verdicts.settle()
         await self._since_checks.settle()
-        if await self._checks_fail():
-            return "check_failed"
+        if came := await self._run_checks():
+            return came
         wanted = self._services.runtime.settings().reminders and self._asker.takes_reminders
         turn = self._state
         if wanted and turn.mode == "plan" and turn.plan_path is None and not turn.reminded:
@@ -600,26 +605,34 @@ class Turn:
             return REMINDER
         return ""
 
-    async def _checks_fail(self) -> bool:
-        """Run the checks of the task after a change; True if one failed and the model is to repair it."""
+    async def _run_checks(self) -> str:
+        """Run the checks of the task after a change; why the model is asked once more: one failed, or the user said something about one."""
         turn = self._state
         if not turn.verifying and not await self._begin_checks():
-            return False
+            return ""
         await self._run_calls(
             [one.call for one in turn.calls.values() if one.check is not None and not one.finished]
         )
-        failed = {
-            one.check: one.came
-            for one in turn.calls.values()
-            if one.check is not None and turn.evidence.failed(one.check)
+        calls = {one.check: one for one in turn.calls.values() if one.check is not None}
+        failed = {command: one.came for command, one in calls.items() if turn.evidence.failed(command)}
+        lacking = {command for command, _ in turn.evidence.lacking}
+        answered = {
+            command: one.came
+            for command, one in calls.items()
+            if command not in failed and (one.is_commented or command in lacking)
         }
+        why = "check_failed" if failed else ""
+        why = why or ("check_answered" if any(one.is_commented for one in calls.values()) else "")
         told = None
-        if failed and turn.attempts <= MOST_REPAIRS:
-            came = "\n\n".join(f"$ {command}\n{output}" for command, output in failed.items())
-            told = CHECKS_FAILED.format(came=came)
+        if why and turn.attempts <= MOST_REPAIRS:
+            told = "\n\n".join(
+                text.format(came="\n\n".join(f"$ {command}\n{output}" for command, output in came.items()))
+                for text, came in ((CHECKS_FAILED, failed), (CHECKS_ANSWERED, answered))
+                if came
+            )
             await self._record.masking.look(told)
         self._append(VerifyFinished(attempt=turn.attempts, failed=list(failed), told=told))
-        return told is not None
+        return why if told is not None else ""
 
     async def _begin_checks(self) -> bool:
         """Name the checks that are to be run now: those of the task and the settings, and of the workspace; False if none are."""
@@ -792,11 +805,7 @@ class Turn:
                 reason=finish.reason,
                 summary=finish.summary,
                 usage=turn.usage,
-                done=turn.evidence.done(
-                    self._record.state.plan,
-                    turn.checks,
-                    lacks_plan=turn.mode == "plan" and turn.plan_path is None,
-                )
+                done=turn.shown(turn.open_items(self._record.state.plan))
                 if turn.checks is not None
                 else None,
             )

@@ -3,7 +3,7 @@
 No word of the model counts: only what was run, with its exit code, and what was changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Final, Literal
@@ -12,13 +12,19 @@ from outrider.ports.text import one_line
 from outrider.tools.run_command.checks import checked_nothing, covers
 from outrider.workspace.paths import OWN_FOLDER
 from outrider_protocol import logged
-from outrider_protocol.events import CheckKind, CheckRun, Done, DoneDiagnostics, PlanItem
+from outrider_protocol.events import CheckKind, CheckNotRun, CheckRun, Done, DoneDiagnostics
 
 State = Literal["no_changes", "unverified", "checked", "check_failed"]
+WhyNotRun = Literal["refused", "not_allowed", "failed", "ended"]
+"""Why a check did not run, as the wire has it."""
 
 _NOTED: Final = (".md", ".markdown")
-_NAMED: Final[Mapping[CheckKind, str]] = {
-    "test": "tests", "types": "types", "lint": "lint", "build": "build", "other": "check",
+_NAMED: Final[Mapping[str, str]] = {
+    "test": "tests", "types": "types", "lint": "lint", "build": "build",
+}  # fmt: skip
+_NOT_RUN: Final[Mapping[WhyNotRun, str]] = {
+    "refused": "you refused it", "not_allowed": "it was not allowed", "failed": "it did not come to its end",
+    "ended": "the turn ended first",
 }  # fmt: skip
 _LONGEST: Final = 60
 """Characters of a command in the line for users."""
@@ -76,6 +82,10 @@ class Evidence:
     ran_at: str = ""
     """When the latest came to its end, as its event says."""
     _went: dict[str, _Went] = field(default_factory=dict[str, _Went])
+    _demanded: dict[str, None] = field(default_factory=dict[str, None])
+    """The checks that are to run after a change."""
+    _not_run: dict[str, tuple[WhyNotRun, Texts]] = field(default_factory=dict[str, tuple[WhyNotRun, Texts]])
+    """Those that did not run when it was their time: why, and what was changed then."""
     _vain: tuple[str, str, Texts] | None = None
     """The latest check that checked nothing and was not demanded: the command, why, and what was changed when it ran."""
     _first: dict[str, str | None] = field(default_factory=dict[str, str | None])
@@ -98,10 +108,10 @@ class Evidence:
     """Whether a language server came to a verdict on one of its edits."""
 
     def copy(self) -> "Evidence":
-        """The same, for a turn that goes on with this one."""
+        """The same, for a turn that goes on with this one, which has checks of its own."""
         return replace(
             self, paths=set(self.paths), _went=dict(self._went), _first=dict(self._first), _now=dict(self._now),
-            _own=set(self._own), _ignored=set(self._ignored), left=list(self.left),
+            _own=set(self._own), _ignored=set(self._ignored), left=list(self.left), _demanded={}, _not_run={},
         )  # fmt: skip
 
     @property
@@ -194,12 +204,23 @@ class Evidence:
             ]
             for one in covered:
                 del self._went[one]
+            for one in [one for one in self._not_run if covers(ran["command"], one)]:
+                del self._not_run[one]
+        self._not_run.pop(ran["command"], None)
         self._went.pop(ran["command"], None)
         self.ran_checks += 1
         self.ran_at = at
         self._went[ran["command"]] = _Went(
             kind, code, seconds, saw, nothing, self._seen(saw) != self._seen(self.texts)
         )
+
+    def demand(self, checks: Iterable[str]) -> None:
+        """Take note of checks without which nothing is checked."""
+        self._demanded |= dict.fromkeys(checks)
+
+    def not_run(self, command: str, why: WhyNotRun) -> None:
+        """Take note of a demanded check that did not run when it was its time."""
+        self._not_run[command] = why, self.texts
 
     def judge(self, verdict: logged.Verdict) -> None:
         """Take note of what an edit did to the errors that language servers find."""
@@ -224,31 +245,47 @@ class Evidence:
             return "check_failed"
         if not self.changed:
             return "no_changes"
+        if self.lacking:
+            return "unverified"
         return "checked" if any(went.passed for went in self._went.values()) else "unverified"
+
+    @property
+    def lacking(self) -> Sequence[tuple[str, WhyNotRun]]:
+        """The demanded checks that did not run, though something was changed, with why."""
+        if not self.changed:
+            return ()
+        none = "ended", self.texts
+        return [(one, self._not_run.get(one, none)[0]) for one in self._demanded if not self._ran(one)]
+
+    def _ran(self, command: str, *, since_change: bool = False) -> bool:
+        """Whether a check ran, by itself or within another one that succeeded."""
+        return command not in self._not_run and any(
+            (one == command or (went.exit_code == 0 and covers(one, command)))
+            and not (since_change and went.stale)
+            for one, went in self._went.items()
+        )
 
     def failed(self, command: str) -> bool:
         """Whether a check failed, and nothing was changed since."""
         return command in self._went and self._went[command].failed
 
     def is_settled(self, checks: Sequence[str]) -> bool:
-        """Whether all these were run since the last change."""
-        return all(one in self._went and not self._went[one].stale for one in checks)
+        """Whether all these had their time since the last change: they were run, or could not be."""
+        now = self._seen(self.texts)
+        return all(
+            self._seen(self._not_run[one][1]) == now
+            if one in self._not_run
+            else self._ran(one, since_change=True)
+            for one in checks
+        )
 
-    def done(
-        self,
-        plan: Sequence[PlanItem],
-        checks_of_task: Sequence[str] = (),
-        *,
-        lacks_plan: bool = False,
-    ) -> Done:
-        """What it comes to, on the wire, with the items of the plan that are open.
+    def done(self, open_items: Sequence[str], about_document: str = "") -> Done:
+        """What it comes to, on the wire.
 
         Args:
-            plan: The session's plan.
-            checks_of_task: Commands that run when the model stops after a change.
-            lacks_plan: Whether it was to write a plan document, and has written none.
+            open_items: The items of its plan that are open.
+            about_document: Of a turn that was to write a plan document: what became of that.
         """
-        open_items = [item.text for item in plan if item.status != "done"]
         order = sorted(self._went.items(), key=lambda one: (one[1].stale, one[1].passed))
         checks = [
             CheckRun(
@@ -262,8 +299,9 @@ class Evidence:
             for command, went in order
         ]
         said = [
-            "no plan was written" if lacks_plan else "",
-            self._said(bool(checks_of_task)),
+            about_document,
+            # To change nothing else is what such a turn is for.
+            "" if about_document and self.state == "no_changes" else self._said(),
             said_of_errors(len(self.left)),
             _said_of_plan(len(open_items)),
         ]
@@ -272,22 +310,24 @@ class Evidence:
             line="; ".join(filter(None, said)),
             changed=sorted(path for path in self.paths if path in self._now or path not in self._first),
             checks=checks,
-            open_items=open_items,
+            not_run=[CheckNotRun(command=one, reason=why) for one, why in self.lacking],
+            open_items=list(open_items),
             diagnostics=DoneDiagnostics(introduced=len(self.left), fixed=self.fixed) if self.judged else None,
         )
 
-    def _said(self, has_checks: bool) -> str:
+    def _said(self) -> str:
+        lacking = [f"`{_short(command)}` ({_NOT_RUN[why]})" for command, why in self.lacking]
+        not_run = f"not run: {_some(lacking)}" if lacking else ""
+        passed = [_passed(command, went) for command, went in self._went.items() if went.passed]
+        checked = f"checked: {_some(passed)}" if passed else ""
         match self.state:
             case "check_failed":
                 told = [_failure(command, went) for command, went in self._went.items() if went.failed]
-                return f"check failed: {_some(told)}"
+                return "; ".join(filter(None, [f"check failed: {_some(told)}", not_run]))
             case "checked":
-                told = [
-                    f"{_NAMED[went.kind]} (`{_short(command)}`)"
-                    for command, went in self._went.items()
-                    if went.passed
-                ]
-                return f"checked: {_some(told)}"
+                return checked
+            case "unverified" if not_run:
+                return "; ".join(filter(None, [not_run, checked]))
             case "unverified" if not self.needs_check:
                 return "only Markdown was changed"
             case "unverified" if self._vain and self._seen(self._vain[2]) == self._seen(self.texts):
@@ -297,7 +337,9 @@ class Evidence:
                 return "unverified: no check was run after the last change"
             case "unverified":
                 return "unverified: no check was run"
-            case "no_changes" if has_checks:
+            case "no_changes" if not self._own.isdisjoint(self._first):
+                return "nothing is left of its changes"
+            case "no_changes" if self._demanded:
                 return "nothing was changed, so its checks did not run"
             case _:
                 return ""
@@ -317,6 +359,11 @@ def said_of_errors(count: int) -> str:
 def _is_same(one: logged.Problem, other: logged.Problem) -> bool:
     """Whether two problems are one, wherever its line is now."""
     return all(one.get(key) == other.get(key) for key in ("path", "severity", "message", "source", "code"))
+
+
+def _passed(command: str, went: _Went) -> str:
+    named = f"`{_short(command)}`"
+    return f"{_NAMED[went.kind]} ({named})" if went.kind in _NAMED else named
 
 
 def _failure(command: str, went: _Went) -> str:

@@ -6,8 +6,9 @@ Reads plain event data, so that folding a long log costs no validation.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from outrider.agent.state.evidence import Evidence, FileChange, counts
+from outrider.agent.state.evidence import Evidence, FileChange, WhyNotRun, counts
 from outrider.agent.state.memory import Memory
 from outrider.agent.state.turn_state import (
     UNKNOWN,
@@ -341,6 +342,8 @@ def _started(state: SessionState, event: Logged[logged.TurnStarted]) -> None:
         # What was changed and checked there counts on.
         turn.told, turn.evidence = before.told or before.asked, before.evidence.copy()
         turn.own_steps, turn.plan_document = before.own_steps, before.plan_document
+        turn.planned = before.planned
+    turn.evidence.demand(turn.checks or ())
     turn.before = Before(state.seen.copy(), state.memory.mark(), dict(state.answers))
     state.turns.pop(turn.turn_id, None)
     state.turns[turn.turn_id] = turn
@@ -514,6 +517,18 @@ def _tool_finished(state: SessionState, event: Logged[logged.ToolFinished]) -> N
             ran["command"] = call.check
         seconds = seconds_between(call.started_at, event.ts)
         turn.evidence.ran(ran, seconds, saw, event.ts, demanded=call.check is not None)
+    elif call.check is not None:
+        turn.evidence.not_run(call.check, _why_not_run(call))
+
+
+def _why_not_run(call: CallState) -> WhyNotRun:
+    match call.status:
+        case "denied":
+            return "refused" if call.rejected is not None else "not_allowed"
+        case "cancelled" | "skipped":
+            return "ended"
+        case _:
+            return "failed"
 
 
 def _phase(turn: TurnState, data: logged.TurnPhase) -> None:
@@ -551,6 +566,7 @@ def _verifying(state: SessionState, data: logged.VerifyStarted) -> None:
             call = ToolCall(one["id"], "run_command", json.dumps({"command": one["command"]}))
             state.turn.calls[call.id] = CallState(call, check=one["command"])
             state.call_ids.add(call.id)
+        state.turn.evidence.demand(one["command"] for one in data["calls"])
 
 
 def _verified(state: SessionState, data: logged.VerifyFinished) -> None:
@@ -607,14 +623,37 @@ def _in_place(state: SessionState, event: Logged[logged.EditApplied | logged.Edi
     call = _settled(state, data)
     if call is not None and call.in_place.pop(data.get("undoes", ""), None) is None:
         call.in_place[data["changeId"]] = data
-    if state.turn and event.turn_id == state.current:
-        turn, before, after = state.turn, data.get("before"), data.get("after")
-        if "to" in data:
-            turn.evidence.change(FileChange(data["path"], before, None), FileChange(data["to"], None, after))
-        elif before is None and after is None:  # in old logs
-            turn.evidence.change_unknown()
-        else:
-            turn.evidence.change(FileChange(data["path"], before, after))
+    if event.turn_id is None:
+        _undone(state, data)
+    elif state.turn and event.turn_id == state.current:
+        _edited(state.turn.evidence, data)
+
+
+def _edited(
+    evidence: Evidence, data: logged.EditApplied | logged.EditMerged, *, by_others: bool = False
+) -> None:
+    before, after = data.get("before"), data.get("after")
+    if "to" in data:
+        moved = FileChange(data["path"], before, None), FileChange(data["to"], None, after)
+        evidence.change(*moved, by_others=by_others)
+    elif before is None and after is None:  # in old logs
+        evidence.change_unknown(by_others=by_others)
+    else:
+        evidence.change(FileChange(data["path"], before, after), by_others=by_others)
+
+
+def _undone(state: SessionState, data: logged.EditApplied | logged.EditMerged) -> None:
+    """A change is undone or redone: what was checked since that change saw another text, also where its turn is over."""
+    record = state.journal.record(data["changeId"])
+    first = state.journal.root_of(record).turn_id if record is not None else None
+    turns = list(state.turns.values())
+    start = next((number for number, one in enumerate(turns) if one.turn_id == first), 0)
+    for turn in turns[start:]:
+        if not turn.started or turn.checks is None:
+            continue
+        _edited(turn.evidence, data, by_others=True)
+        if turn.done is not None:
+            turn.done = cast("logged.Done", turn.shown(turn.done["openItems"]).to_wire())
 
 
 def _approval(state: SessionState, event: Logged[logged.ApprovalRequested]) -> None:

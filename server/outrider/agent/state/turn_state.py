@@ -155,6 +155,11 @@ class CallState:
     )
     """The data of what ended its changes that are in place, by change."""
 
+    @property
+    def is_commented(self) -> bool:
+        """Whether the user said something with a yes or a no to it."""
+        return bool(self.notes) or (self.rejected is not None and bool(self.rejected[1]))
+
 
 def seconds_between(earlier: str, later: str) -> float:
     """The seconds between the times of two events; 0 where the first is not known."""
@@ -227,7 +232,7 @@ class TurnState:
     brief: list[str] = field(default_factory=list[str])
     """What the user answered to the model's questions in it, each with its question."""
     planned: bool = False
-    """Whether it has updated the plan."""
+    """Whether it, or the turn that it goes on with, has updated the plan."""
     plan_path: str | None = None
     """The plan document that it wrote."""
     asked_at: list[int] = field(default_factory=list[int])
@@ -257,6 +262,19 @@ class TurnState:
     def usage(self) -> Usage:
         """What its requests cost so far."""
         return self.account.usage
+
+    def open_items(self, plan: Sequence[PlanItem]) -> list[str]:
+        """The items of the session's plan that are open, as far as they are this turn's: none where it left the plan alone."""
+        return [item.text for item in plan if item.status != "done"] if self.planned else []
+
+    def shown(self, open_items: Sequence[str]) -> Done:
+        """What shows that it is done.
+
+        Args:
+            open_items: The items of its plan that are open.
+        """
+        written = "no plan was written" if self.plan_path is None else f"wrote a plan: {self.plan_path}"
+        return self.evidence.done(open_items, written if self.mode == "plan" else "")
 
     @property
     def task(self) -> str:

@@ -367,6 +367,10 @@ class Journal:
             if ((one.turn_id, one.step) in chosen if scope == "step" else one.turn_id in turns)
         ]
 
+    def record(self, change_id: str) -> ChangeRecord | None:
+        """A change by its id; None where it is not known."""
+        return self._records.get(change_id)
+
     def root_of(self, record: ChangeRecord) -> ChangeRecord:
         """The change that an undo, or the undo of one, is about in the end; a change itself."""
         while record.undoes is not None and record.undoes in self._records:
