@@ -139,7 +139,9 @@ def test_each_key_of_the_view_does_what_the_page_says(begin: Begin) -> None:
         bench.until(lambda: card.count() == 1, "the second question")
         asked(bench, "Edit tariff.py (+1 −1)")
         card.press("s")
-        bench.until(lambda: "Allowed for this session: Edit tariff.py" in bench.view_text(), "the yes for the session")
+        bench.until(
+            lambda: "Allowed for this session: Edit tariff.py" in bench.view_text(), "the yes for the session"
+        )
         asked(bench, "Run `python3 count.py` in the workspace, ")
         assert "Allowed: Edit tariff.py" in bench.view_text()
 
