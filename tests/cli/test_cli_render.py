@@ -477,7 +477,7 @@ def test_events_it_does_not_show_are_no_error(kind):
         ("no_changes", "completed · 0 steps"),
         ("checked", "completed · checked by a command · 0 steps"),
         ("unverified", "completed · unverified: nothing was run after the last change · 0 steps"),
-        ("check_failed", "completed · the last command failed · 0 steps"),
+        ("check_failed", "check failed · the last command failed · 0 steps"),
     ],
 )
 def test_the_last_line_says_how_the_work_was_checked(reason: str, line: str):
@@ -672,3 +672,32 @@ def test_a_question_that_was_not_asked_again_is_shown_with_its_answer_and_withou
     text = shown.stream.getvalue()
     assert "? Which colour?\n  answered as before: blue\n" in text
     assert "not asked again" not in text
+
+
+@pytest.mark.parametrize(
+    ("done", "style", "begin"),
+    [
+        ({"state": "checked", "line": "checked: tests (`pytest`)"}, "\x1b[32m", "completed · checked: tests"),
+        ({"state": "no_changes", "line": ""}, "\x1b[32m", "completed · 0 steps"),
+        (
+            {"state": "no_changes", "line": "nothing was changed, so its checks did not run"},
+            "",
+            "completed · nothing",
+        ),
+        ({"state": "unverified", "line": "unverified: no check was run"}, "", "completed · unverified"),
+        (
+            {"state": "checked", "line": "checked; 1 item of the plan is open", "openItems": ["Look"]},
+            "",
+            "completed · checked",
+        ),
+        (
+            {"state": "check_failed", "line": "check failed: `pytest` (exit code 1)"},
+            "\x1b[31m",
+            "check failed · `pytest` (exit code 1) · ",
+        ),
+    ],
+)
+def test_only_an_end_that_is_shown_to_be_done_is_green(done, style, begin):
+    shown = Shown(120, colour=True)
+    shown.event("turn.finished", outcome="completed", reason=done["state"], summary="", usage={}, done=done)
+    assert shown.lines[-1].startswith(style + begin)

@@ -144,7 +144,7 @@ class Neovim(neovim_driver.Neovim):
         self.wait(f"open() == {count}")
 
     def until_done(self, outcome="completed"):
-        self.wait(f"shows('■ {outcome}')")
+        self.wait(f"shows('{outcome} (')")
 
     @property
     def text(self):

@@ -98,7 +98,9 @@ def edit(old: str, new: str, call_id: str = "edit") -> dict[str, Any]:
 
 def asked(bench: Workbench, title: str) -> None:
     """Wait until the user is asked, in the view too."""
-    bench.until(lambda: title in plain(bench.view_text()), f"the question “{title}”")
+    # What is between backticks is shown as code.
+    shown = title.replace("`", "")
+    bench.until(lambda: shown in plain(bench.view_text()).replace("`", ""), f"the question “{title}”")
     bench.until(lambda: "needs you" in bench.status(), "the status bar that calls")
     bench.until(lambda: not bench.view.locator(".card.inert").count(), "a card that takes a yes")
 

@@ -35,7 +35,7 @@ def test_a_whole_task_by_commands_and_keys(plugin, version):
     nvim.ex("Outrider open")
     nvim.keys("a")
     # A server that knows `outrider/save` has it saved without a question.
-    nvim.wait("asks('not saved') or shows('■ completed')")
+    nvim.wait("asks('not saved') or shows('completed (')")
     nvim.keys("<CR>")
     nvim.until_done()
     assert nvim.file.read_text() == AFTER, "saved before the command ran"
@@ -302,7 +302,7 @@ def test_sessions_are_found_and_gone_on_with(plugin):
     nvim.wait("shows('one')")
     first = nvim.lua("return session().id")
     nvim.ex("Outrider! run second")
-    nvim.wait(f"session().id ~= '{first}' and shows('■ completed')")
+    nvim.wait(f"session().id ~= '{first}' and shows('completed (')")
     nvim.ex(f"Outrider resume {first}")
     nvim.wait(f"session().id == '{first}' and vim.b.outrider_session == '{first}'")
     assert "# first" in nvim.shown

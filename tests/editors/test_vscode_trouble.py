@@ -381,7 +381,7 @@ def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -
             nvim.ex("Outrider run Two an hour, too")
             nvim.wait("open() == 1")
             nvim.ex("Outrider allow")
-            nvim.wait("shows('■ completed')")
+            nvim.wait("shows('completed (')")
             nvim.ex("write")
         finally:
             nvim.quit()

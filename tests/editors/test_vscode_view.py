@@ -70,7 +70,7 @@ def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
         bench.view.locator(".card .note").press("Enter")
         asked(bench, "Edit tariff.py (+1 −1)")
         bench.view.locator(".card").press("r")
-        bench.until(lambda: "You said: no" in bench.view_text(), "the answer")
+        bench.until(lambda: "Rejected: Edit tariff.py" in bench.view_text(), "the answer")
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == BEFORE
 
@@ -135,13 +135,15 @@ def test_each_key_of_the_view_does_what_the_page_says(begin: Begin) -> None:
         card.press("d")
         bench.page.locator(".tab.active", has_text="tariff.py (proposed)").wait_for()
         card.press("a")
-        bench.until(lambda: bench.view_text().count("You said: yes, once") == 1, "the yes by its key")
+        bench.until(lambda: bench.view_text().count("Allowed: Edit tariff.py") == 1, "the yes by its key")
         bench.until(lambda: card.count() == 1, "the second question")
         asked(bench, "Edit tariff.py (+1 −1)")
         card.press("s")
-        bench.until(lambda: "You said: yes, for this session" in bench.view_text(), "the yes for the session")
+        bench.until(
+            lambda: "Allowed for this session: Edit tariff.py" in bench.view_text(), "the yes for the session"
+        )
         asked(bench, "Run `python3 count.py` in the workspace, ")
-        assert "You said: yes, once" in bench.view_text()
+        assert "Allowed: Edit tariff.py" in bench.view_text()
 
         # What is read of a command stays in sight while it prints on, and who is at its end goes along.
         card.press("w")

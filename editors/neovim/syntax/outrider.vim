@@ -17,6 +17,7 @@ syntax match outriderRunning '^[▶○].*'
 syntax match outriderAsk '^? .*'
 syntax match outriderNote '^[·›].*'
 syntax match outriderEnd '^■.*'
+syntax match outriderOpen '^• .*'
 
 highlight default link outriderTask Title
 highlight default link outriderThought Comment
@@ -30,5 +31,6 @@ highlight default link outriderRunning Identifier
 highlight default link outriderAsk Question
 highlight default link outriderNote Comment
 highlight default link outriderEnd Title
+highlight default link outriderOpen Comment
 
 let b:current_syntax = 'outrider'

@@ -234,7 +234,7 @@ async function receive(house: House, message: FromView, page: Page): Promise<voi
       await changeWaiting(house, message.action, message.item, message.to);
       break;
     case "continue":
-      await goOn(house);
+      await goOn(house, message.turn);
       break;
     case "retry":
       await again(house, message.turn);

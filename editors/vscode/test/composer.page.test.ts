@@ -156,6 +156,9 @@ test(
       outcome: "failed",
       reason: "timeout",
       done: "",
+      mark: "bad",
+      failed: [],
+      failures: [],
       usage: {},
       seconds: 3,
     } as const;

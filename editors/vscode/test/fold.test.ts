@@ -204,16 +204,18 @@ test("an answer of the user is told with their words, and what holds for the ses
     return [live.notes, live.session.grants];
   };
   assert.deepEqual(said({ decision: "allow_session", by: "person", grant: "edit:file:///w/a.py" }), [
-    ["info: You said: yes, for this session"],
+    ["info: Allowed for this session: Edit a.py"],
     ["edit:file:///w/a.py"],
   ]);
   assert.deepEqual(said({ decision: "allow_session", by: "person" })[1], ["open_1"]);
-  assert.deepEqual(said({ decision: "allow_always", by: "person" }), [["info: You said: yes, always"], []]);
-  assert.deepEqual(said({ decision: "choose", by: "person" })[0], ["info: You said: to be chosen in the editor"]);
+  assert.deepEqual(said({ decision: "allow_always", by: "person" }), [["info: Always allowed: Edit a.py"], []]);
+  assert.deepEqual(said({ decision: "choose", by: "person" })[0], ["info: To be chosen in the editor: Edit a.py"]);
   const review = [{ id: "chg_1#1", decision: "reject" as const }];
-  assert.deepEqual(said({ decision: "reject", by: "person", note: "No.", review })[0], ["info: You said: no: No."]);
+  assert.deepEqual(said({ decision: "reject", by: "person", note: "No.", review })[0], [
+    "info: Rejected: Edit a.py: No.",
+  ]);
   const own = [{ id: "chg_1#1", decision: "take" as const, text: "z\n" }];
-  assert.deepEqual(said({ decision: "allow_once", by: "person", review: own })[0], ["info: You said: yes, once"]);
+  assert.deepEqual(said({ decision: "allow_once", by: "person", review: own })[0], ["info: Allowed: Edit a.py"]);
   assert.deepEqual(said({ decision: "allow_session", by: "rule" }), [[], []]);
 });
 
@@ -290,6 +292,9 @@ test("the end of a turn says how long it took, and ends only what was its own", 
     outcome: "failed",
     reason: "auth",
     done: "",
+    mark: "bad",
+    failed: [],
+    failures: [],
     usage,
     seconds: 6,
   });
@@ -415,4 +420,87 @@ test("an answer that is withdrawn is empty, and what it cost before it failed or
   assert.equal(live.session.usage.cost, 0.5, "nothing had come of it");
   live.take("model.responded", { ...stopped, finishReason: "stop", text: "Yes." });
   assert.equal(live.session.usage.cost, 0.5, "what says nothing of its cost is no request");
+});
+
+test("what was decided about the edits of one step is one line, and what had a reason is one of its own", () => {
+  const live = new Live().take("turn.started", STARTED);
+  for (const path of ["a.py", "b.py", "c.py"])
+    live.take("approval.requested", {
+      id: `open_${path}`,
+      callId: path,
+      digest: "d",
+      title: `Edit ${path} (+1 −1)`,
+      detail: "",
+      options: ["Allow once", "Reject"],
+      group: "g",
+    });
+  const by = { decision: "allow_once", by: "person" } as const;
+  for (const path of ["a.py", "b.py"]) live.take("approval.resolved", { id: `open_${path}`, callId: path, ...by });
+  const no = { decision: "reject", by: "person", note: "Not that." } as const;
+  live.take("approval.resolved", { id: "open_c.py", callId: "c.py", ...no });
+  assert.deepEqual(live.notes, ["info: Allowed: Edit a.py, b.py", "info: Rejected: Edit c.py: Not that."]);
+});
+
+test("a question that was not asked again shows what counts, and one over the limit that it was not asked", () => {
+  const live = new Live().take("turn.started", STARTED);
+  for (const callId of ["c1", "c2", "c3"])
+    live.take("tool.requested", { callId, name: "ask_user", input: { question: "Which\u202e?" } });
+  const told = {
+    name: "ask_user",
+    content: "Euro\n[The user answered this question before, and was not asked again.]",
+  };
+  const recalled = { question: "Which\u202e?", answer: "Euro" };
+  live.take("tool.finished", { callId: "c1", status: "ok", ...told, recalled });
+  const most =
+    "Not asked: this turn has asked the user 3 questions, which is the most it may. Assume what is most likely.";
+  live.take("tool.finished", { callId: "c2", name: "ask_user", status: "error", content: most });
+  live.take("tool.finished", { callId: "c3", name: "ask_user", status: "error", content: "no such option" });
+  assert.deepEqual(live.notes, [
+    "info: Which\\u202e? – answered as before: Euro",
+    "info: Which\\u202e? – not asked: the limit of questions is reached",
+  ]);
+  assert.equal(live.entry("call", "call:c3").status, "error");
+});
+
+test("a plan that is started is told by its title and its document, also where another turn goes on with it", () => {
+  const live = new Live();
+  const planDocument = ".outrider/plans/price.md";
+  const prompt = `Carry out the plan in ${planDocument}: Fix the price\n\nThe steps, which the user has approved.`;
+  live.take("turn.started", { ...STARTED, prompt, planDocument, plan: [{ text: "Look" }] });
+  assert.deepEqual(
+    [live.entry("task", "task:turn_1").prompt, live.entry("task", "task:turn_1").planDocument, live.session.title],
+    ["Start plan: Fix the price", planDocument, "Start plan: Fix the price"],
+  );
+  live.take("turn.finished", { outcome: "cancelled", reason: "cancelled", summary: "", usage: {} });
+  live.take("turn.queued", { ...STARTED, prompt, continues: "turn_1" }, "turn_2");
+  assert.deepEqual(live.session.waiting, [{ id: "turn_2", kind: "task", text: "Start plan: Fix the price" }]);
+  live.take("turn.started", { ...STARTED, prompt, continues: "turn_1" }, "turn_2");
+  assert.equal(live.entry("task", "task:turn_2").planDocument, planDocument);
+});
+
+test("the end of a turn has the places that failed checks named, of those that were run last", () => {
+  const live = new Live().take("turn.started", STARTED);
+  const failures = [{ path: "a.py", line: 3, message: "two is not three" }];
+  const ran = { kind: "test", command: "pytest", exitCode: 1 } as const;
+  const call = { callId: "c", name: "run_command", status: "ok", content: "" } as const;
+  live.take("tool.finished", { ...call, ran: { ...ran, failures } });
+  live.take("tool.finished", { ...call, ran: { ...ran, kind: "lint", command: "ruff", failures } });
+  live.take("tool.finished", { ...call, ran: { ...ran, kind: "lint", command: "ruff", exitCode: 0 } });
+  const run = { kind: "test", exitCode: 1, ok: false, seconds: 1, stale: false } as const;
+  const checks = [
+    { ...run, command: "pytest" },
+    { ...run, command: "ruff", ok: true },
+    { ...run, command: "mypy", stale: true },
+  ];
+  const done = { state: "check_failed", line: "check failed: `pytest` (exit code 1)", checks } as const;
+  const end = {
+    outcome: "completed",
+    reason: "check_failed",
+    summary: "",
+    usage: {},
+    done: { ...done, checks },
+  } as const;
+  live.take("turn.finished", end);
+  const { mark, failed, failures: shown } = live.entry("end", "end:turn_1");
+  assert.deepEqual([mark, failed, shown], ["check_failed", ["pytest"], failures]);
 });

@@ -252,7 +252,7 @@ test("what the user left out, what runs in the background and what went otherwis
   log.add("job.finished", { jobId: "job_1", status: "exited", exitCode: 1 }, "turn_1");
   const notes = folded(log).entries.flatMap((entry) => (entry.kind === "note" ? [entry.text] : []));
   assert.deepEqual(notes, [
-    "You said: yes, once, without 1 of the hunks: Nearly. · Not in this file.",
+    "Allowed: Edit a.py, without 1 of the hunks: Nearly. · Not in this file.",
     "a.py is not as it was planned: another place was changed",
     "Runs in the background: npm start",
     "Ended in the background (code 1): npm start",

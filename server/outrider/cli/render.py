@@ -570,15 +570,21 @@ class Renderer:
             self._flow.end()
         reason = data["reason"]
         why = f" ({reason})" if reason not in ("", outcome) else ""
-        parts = [f"{outcome.replace('_', ' ')}{'' if outcome == 'completed' else why}"]
-        if said := verdict(data):
+        said, style = verdict(data), _OUTCOMES.get(outcome, "")
+        if outcome != "completed":
+            parts = [f"{outcome.replace('_', ' ')}{why}"]
+        elif has_failed_check(data):
+            parts, style, said = ["check failed"], "red", said.removeprefix("check failed: ")
+        else:
+            parts, style = [outcome], style if is_shown_done(data) else ""
+        if said:
             parts.append(said)
         parts.append(counted(self._steps, "step"))
         if (seconds := _seconds_between(self._started, ts)) is not None:
             parts.append(f"{seconds:.1f} s")
         parts.append(usage_line(data["usage"], costs=self._costs))
         self._line("")
-        self._line(" · ".join(part for part in parts if part), _OUTCOMES.get(outcome, ""))
+        self._line(" · ".join(part for part in parts if part), style)
         self._failures_left(data)
 
     def _failures_left(self, data: logged.TurnFinished) -> None:
@@ -621,6 +627,27 @@ def verdict(data: logged.TurnFinished) -> str:
     if (done := data.get("done")) is not None:
         return one_line(done["line"])
     return _OF_OLD_LOGS.get(data["reason"], "") if data["outcome"] == "completed" else ""
+
+
+def has_failed_check(data: logged.TurnFinished) -> bool:
+    """Whether a turn came to its end with a check that failed."""
+    done = data.get("done")
+    state = data["reason"] if done is None else done["state"]
+    return data["outcome"] == "completed" and state == "check_failed"
+
+
+def is_shown_done(data: logged.TurnFinished) -> bool:
+    """Whether a turn that came to its end is shown to be done: all is checked, or nothing was changed and nothing is open."""
+    done = data.get("done")
+    if done is None:  # of an older version
+        return data["reason"] in ("checked", "no_changes")
+    diagnostics = done.get("diagnostics")
+    if done["openItems"] or (diagnostics is not None and diagnostics["introduced"]):
+        return False
+    if done["state"] == "checked":
+        return all(one["ok"] or one["stale"] for one in done["checks"])
+    # Where nothing was changed, a line says what was not done.
+    return done["state"] == "no_changes" and not done["line"]
 
 
 def answered_as_before(recalled: logged.Recalled) -> str:

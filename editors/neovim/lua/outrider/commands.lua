@@ -243,8 +243,15 @@ commands.retry = {
 }
 
 commands['continue'] = {
-  about = 'go on with a turn that was cut off: a budget was spent, it failed or was cancelled',
+  about = 'go on with a turn that was cut off or failed, or correct the check that it ended with as failed',
   run = function()
+    local server = client_of.of()
+    local here = server and sessions.here(server)
+    local failed = here and not here.turn and not here.away and here.last and here.last.failed
+    if server and failed then
+      -- That turn came to its end by itself: another one corrects what failed.
+      return tasks.run(server, drawing.mending(failed), { acceptance = failed })
+    end
     after_end(
       function(client, session)
         client_of.execute(client, 'outrider.continue', { sessionId = session.id })

@@ -45,11 +45,27 @@ function M.fit(text, cells)
   return line
 end
 
+--- A task as its user gave it: of a plan its title, as the prompt is written for the model.
+---@param data outrider.TurnStarted
+---@return string
+function M.title(data)
+  local path = data.planDocument
+  if not path then
+    return data.prompt
+  end
+  local begin = ('Carry out the plan in %s: '):format(path)
+  local line = vim.split(data.prompt, '\n', { plain = true })[1]
+  return 'Start plan: ' .. (vim.startswith(line, begin) and line:sub(#begin + 1) or path)
+end
+
 --- The task that a turn begins with.
 ---@param data outrider.TurnStarted
 ---@return string[]
 function M.task(data)
-  local lines = vim.split(data.prompt, '\n', { plain = true })
+  local lines = vim.split(M.title(data), '\n', { plain = true })
+  if data.planDocument then
+    lines[#lines + 1] = data.planDocument
+  end
   lines[1] = '# ' .. lines[1]
   table.insert(lines, 1, '')
   lines[#lines + 1] = ('%s · %s'):format(data.mode, data.model)
@@ -197,6 +213,28 @@ function M.keys_of_all(count, keys)
   }
 end
 
+--- What options mean, which the detail says in lines `OPTION: what it means`, and what else it says.
+---@param options string[]
+---@param detail string
+---@return table<string, string> meanings
+---@return string rest
+function M.meanings(options, detail)
+  local meanings, rest, current = {}, {}, nil
+  for _, line in ipairs(vim.split(detail, '\n', { plain = true })) do
+    local begun = vim.iter(options):find(function(option)
+      return not meanings[option] and vim.startswith(line, option .. ': ')
+    end)
+    if begun then
+      current, meanings[begun] = begun, line:sub(#begun + 3)
+    elseif current then
+      meanings[current] = meanings[current] .. '\n' .. line
+    else
+      rest[#rest + 1] = line
+    end
+  end
+  return meanings, table.concat(rest, '\n')
+end
+
 --- The lines of an open item, with the keys that answer it.
 ---@param item outrider.Item
 ---@param keys table<string, string|false>
@@ -205,6 +243,10 @@ function M.item(item, keys)
   local lines = vim.split(M.head(item), '\n', { plain = true })
   lines[1] = '? ' .. lines[1]
   local besides = M.besides(item)
+  local meanings = {}
+  if item.kind == 'question' then
+    meanings, besides = M.meanings(item.options, besides)
+  end
   if besides ~= '' then
     vim.list_extend(lines, prefixed('  ', besides))
   end
@@ -225,6 +267,9 @@ function M.item(item, keys)
   else
     for _, option in ipairs(item.options) do
       lines[#lines + 1] = '  • ' .. M.short(option, 200)
+      if meanings[option] then
+        vim.list_extend(lines, prefixed('    ', meanings[option]))
+      end
     end
     add('answer', 'answer')
   end
@@ -274,16 +319,110 @@ local HINTS = {
   model_unavailable = '`:checkhealth outrider` says what is missing; or take another model (`:Outrider model`).',
 }
 
+--- How the end of a turn is marked: as good only what is shown to be done.
+---@param data outrider.TurnFinished
+---@return 'good'|'open'|'check_failed'|'stopped'|'bad'
+function M.mark(data)
+  if data.outcome ~= 'completed' then
+    return data.outcome == 'cancelled' and 'stopped' or 'bad'
+  end
+  local done = data.done
+  -- Logs of older versions say it as the reason.
+  local state = done and done.state or data.reason
+  if state == 'check_failed' then
+    return 'check_failed'
+  end
+  local is_checked = state == 'checked'
+  for _, check in ipairs(done and done.checks or {}) do
+    is_checked = is_checked and (check.ok or check.stale == true)
+  end
+  local is_left = done
+    and (#(done.openItems or {}) > 0 or done.diagnostics ~= nil and done.diagnostics.introduced > 0)
+  -- Where nothing was changed, a line says what was not done.
+  local is_idle = state == 'no_changes' and (not done or done.line == '')
+  return not is_left and (is_checked or is_idle) and 'good' or 'open'
+end
+
+M.MARKS = { good = '✓', open = '•', check_failed = '✗', stopped = '■', bad = '✗' }
+--- So many places of what failed are shown.
+local MOST_FAILURES = 10
+
 --- The end of a turn.
 ---@param data outrider.TurnFinished
+---@param failures table<string, outrider.CheckFailure[]>? what commands said is wrong when they ran last
 ---@return string[]
-function M.finished(data)
-  local outcome = data.outcome:gsub('_', ' ')
+function M.finished(data, failures)
+  local mark = M.mark(data)
+  local outcome = mark == 'check_failed' and 'check failed' or data.outcome:gsub('_', ' ')
   local said = data.done and data.done.line ~= '' and data.done.line or data.reason:gsub('_', ' ')
-  return {
-    ('■ %s (%s) · %s'):format(outcome, said, M.usage(data.usage)),
+  local lines = {
+    ('%s %s (%s) · %s'):format(
+      M.MARKS[mark],
+      outcome,
+      said:gsub('^check failed: ', ''),
+      M.usage(data.usage)
+    ),
     HINTS[data.reason],
   }
+  local count = 0
+  for _, command in ipairs(M.failed(data) or {}) do
+    for _, one in ipairs((failures or {})[command] or {}) do
+      count = count + 1
+      if count <= MOST_FAILURES then
+        lines[#lines + 1] = ('  %s:%d: %s'):format(one.path, one.line, M.short(one.message, 200))
+      end
+    end
+  end
+  if count > MOST_FAILURES then
+    lines[#lines + 1] = ('  and %d more'):format(count - MOST_FAILURES)
+  end
+  if mark == 'check_failed' then
+    lines[#lines + 1] = '  `:Outrider continue` lets the model correct what failed'
+  end
+  return lines
+end
+
+--- The commands of the checks that a turn ended with as failed; nothing where it ended otherwise.
+---@param data outrider.TurnFinished
+---@return string[]?
+function M.failed(data)
+  if M.mark(data) ~= 'check_failed' then
+    return nil
+  end
+  local failed = {}
+  for _, check in ipairs(data.done and data.done.checks or {}) do
+    if not check.ok and not check.stale then
+      failed[#failed + 1] = check.command
+    end
+  end
+  return failed
+end
+
+--- The task that goes on after a check that failed.
+---@param commands string[]
+---@return string
+function M.mending(commands)
+  local named = vim.tbl_map(function(command)
+    return '`' .. command .. '`'
+  end, commands)
+  return ('%s failed. Correct what is wrong, so that it passes.'):format(
+    #named > 0 and table.concat(named, ', ') or 'A check'
+  )
+end
+
+--- A question that the user was not asked; nothing where it was asked, or the call is another one.
+---@param data outrider.ToolFinished
+---@return string?
+function M.not_asked(data)
+  if data.recalled then
+    return ('› %s: answered as before: %s'):format(
+      M.short(data.recalled.question, 400),
+      M.short(data.recalled.answer, 400)
+    )
+  end
+  if data.name == 'ask_user' and data.status == 'error' and vim.startswith(data.content, 'Not asked: ') then
+    return '› not asked: the limit of questions is reached'
+  end
 end
 
 --- A rule as a user reads it.

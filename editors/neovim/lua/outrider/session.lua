@@ -1,5 +1,7 @@
 --- One session, as its events tell it: a fold, and nothing else. It draws nothing and asks nobody.
 
+local drawing = require('outrider.drawing')
+
 ---@class outrider.Item: outrider.Open
 ---@field sessionId string
 ---@field callName? string the tool of the call it is about
@@ -23,6 +25,7 @@
 ---@field plan outrider.PlanItem[]
 ---@field items outrider.Item[] what is open, the oldest first
 ---@field calls table<string, { name: string, input: any }>
+---@field failures table<string, outrider.CheckFailure[]> what commands said is wrong when they ran last
 ---@field proposals table<string, outrider.EditProposed[]> by call
 ---@field proposed table<string, outrider.EditProposed> by change
 ---@field groups table<string, string> of edits that are asked about at once: the group of each item
@@ -45,6 +48,7 @@ function Session.new(client, id)
     plan = {},
     items = {},
     calls = {},
+    failures = {},
     proposals = {},
     proposed = {},
     groups = {},
@@ -99,7 +103,7 @@ function Session:drop(id)
 end
 
 Session['on turn.started'] = function(self, data, event)
-  self.title = self.title == '' and data.prompt or self.title
+  self.title = self.title == '' and drawing.title(data) or self.title
   self.turn, self.state, self.step = event.turnId, 'running', 0
   self.last = { turn = event.turnId, prompt = data.prompt }
   self.mode, self.model, self.doing = data.mode, data.model, nil
@@ -125,6 +129,7 @@ end
 Session['on turn.finished'] = function(self, data, event)
   if self.last and self.last.turn == event.turnId then
     self.last.outcome = data.outcome
+    self.last.failed = drawing.failed(data)
   end
   self.items = vim.tbl_filter(function(item)
     return item.turnId ~= event.turnId
@@ -205,6 +210,9 @@ end
 
 Session['on tool.finished'] = function(self, data)
   self.doing, self.calls[data.callId], self.proposals[data.callId] = nil, nil, nil
+  if data.ran then
+    self.failures[data.ran.command] = data.ran.failures
+  end
 end
 
 Session['on edit.proposed'] = function(self, data)

@@ -52,6 +52,7 @@ local function send(client, prompt, options)
   unsent[place(client)] = task
   local params = {
     prompt = prompt,
+    acceptance = options.acceptance,
     context = options.context,
     mode = options.mode or chosen.mode,
     model = chosen.model,

@@ -253,6 +253,10 @@ draw['tool.finished'] = function(view, _, data)
   if not row then
     return
   end
+  local not_asked = drawing.not_asked(data)
+  if not_asked then
+    return view.blocks:replace(name, { not_asked })
+  end
   local line = vim.api.nvim_buf_get_lines(view.buffer, row, row + 1, false)[1]
   local sign = drawing.SIGNS[data.status] or drawing.SIGNS.error
   line = line:gsub('^[^ ]+', sign)
@@ -412,7 +416,7 @@ draw['turn.finished'] = function(view, session, data, event)
   if not view.answered and data.summary ~= '' then
     view.blocks:append('summary:' .. session.seq, drawing.said(data.summary))
   end
-  view.blocks:append('end:' .. session.seq, drawing.finished(data))
+  view.blocks:append('end:' .. session.seq, drawing.finished(data, session.failures))
   view.answered = false
 end
 

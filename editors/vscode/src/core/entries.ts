@@ -1,8 +1,8 @@
 /** What a session shows, in the order it happened. The session view draws exactly these. */
 
 import type { Growing } from "./growing.js";
-import type { Mode, Outcome } from "./words.js";
-import type { PlanItem, Usage } from "../protocol/types.js";
+import type { EndMark, Mode, Outcome } from "./words.js";
+import type { CheckFailure, PlanItem, Usage } from "../protocol/types.js";
 
 export type CallStatus = "asked" | "running" | "ok" | "error" | "denied" | "cancelled" | "interrupted" | "skipped";
 
@@ -11,6 +11,8 @@ export interface TaskEntry {
   readonly kind: "task";
   readonly key: string;
   prompt: string;
+  /** The document of the plan that it carries out. */
+  planDocument?: string;
   mode: Mode;
   model: string;
 }
@@ -67,6 +69,10 @@ export interface EndEntry {
   reason: string;
   /** What shows that it is done, in one line; empty where nothing does. */
   done: string;
+  mark: EndMark;
+  /** The commands of the checks that failed, and what they say is wrong. */
+  failed: readonly string[];
+  failures: readonly CheckFailure[];
   usage: Usage;
   seconds: number;
 }

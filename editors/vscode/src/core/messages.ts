@@ -5,6 +5,7 @@ import type { Colour } from "./theme.js";
 import type { Had, Piece } from "./growing.js";
 import { type Question, countsOfAll, headOfAll, questionIdOf, questionsOf } from "./groups.js";
 import type { FileRef } from "./links.js";
+import { meaningsOf } from "./options.js";
 import type { Reviews } from "./review.js";
 import { type Away, type OpenItem, type SessionState, type Waiting, canReview, headOf } from "./session.js";
 import type { Outcome } from "./sending.js";
@@ -28,6 +29,8 @@ export interface OpenView {
   /** Whether the detail is that of a command. */
   readonly isCommand: boolean;
   readonly options: readonly string[];
+  /** What each option means, in their order; none where none of them says it. */
+  readonly meanings?: readonly string[];
   readonly allowFreeForm: boolean;
   /** Whether there is more to look at than `detail`, and single hunks to decide about. */
   readonly canReview: boolean;
@@ -226,14 +229,17 @@ export function frameOf(
 function openView(items: Question, reviews: Reviews): OpenView {
   const [item] = items;
   const isOne = items.length === 1;
+  const options = isOne ? (item.options ?? []) : [];
+  const { of, rest } = meaningsOf(item.kind === "question" ? options : [], item.detail ?? "");
   const most = Math.max(LEAST_LINES, Math.floor(MOST_LINES / items.length));
   return {
     id: isOne ? item.id : questionIdOf(item),
     kind: item.kind,
     title: headOfAll(items),
     isCommand: isOne && item.summary !== undefined,
-    detail: isOne ? shortened(item.detail ?? "", most) : "",
-    options: isOne ? (item.options ?? []) : [],
+    detail: isOne ? shortened(rest, most) : "",
+    options,
+    ...(of.size === 0 ? {} : { meanings: options.map((option) => of.get(option) ?? "") }),
     allowFreeForm: item.allowFreeForm ?? false,
     canReview: items.some(canReview),
     review: isOne ? reviews.said(item) : "",

@@ -6,9 +6,11 @@ import { Growing } from "./growing.js";
 import { countsOf } from "./hunks.js";
 import { REVIEW } from "./titles.js";
 import { visible } from "./visible.js";
-import { type Mode, oneLine, reasonOf } from "./words.js";
+import { type Mode, markOf, oneLine, reasonOf } from "./words.js";
 import type {
   ApprovalRequested,
+  ApprovalResolved,
+  CheckFailure,
   Done,
   EditProposed,
   Event,
@@ -16,6 +18,8 @@ import type {
   KnownEvent,
   Open,
   PlanItem,
+  ToolFinished,
+  TurnStarted,
   Usage,
 } from "../protocol/types.js";
 
@@ -105,6 +109,12 @@ export class SessionState {
   /** Live text that is here before its request: it does not wait for the log as events do. */
   private readonly early = new Map<string, Frame[]>();
   private readonly turns = new Map<string, number>();
+  /** The plan documents that turns carry out. */
+  private readonly plans = new Map<string, string>();
+  /** What commands said is wrong when they ran last. */
+  private readonly failures = new Map<string, readonly CheckFailure[]>();
+  /** What was decided about edits of one step, each in one line, by their group and the decision. */
+  private readonly said = new Map<string, { readonly key: string; readonly heads: string[] }>();
 
   constructor(readonly sessionId: string) {}
 
@@ -223,18 +233,19 @@ export class SessionState {
         break;
       case "turn.queued":
         this.queued.add(turnId);
-        this.held.set(turnId, { id: turnId, kind: "task", text: event.data.prompt });
+        this.held.set(turnId, { id: turnId, kind: "task", text: this.taskOf(event.data, turnId) });
         break;
       case "queue.changed":
         for (const [id, { kind }] of this.held) if (kind === "task") this.held.delete(id);
-        for (const { turnId: id, prompt } of event.data.queue) this.held.set(id, { id, kind: "task", text: prompt });
+        for (const { turnId: id, prompt } of event.data.queue)
+          this.held.set(id, { id, kind: "task", text: this.taskOf({ prompt }, id) });
         break;
       case "session.renamed":
         this.title = oneLine(event.data.title, 80);
         break;
       case "turn.started":
         this.held.delete(turnId);
-        this.title ||= oneLine(event.data.prompt, 80);
+        this.title ||= oneLine(this.taskOf(event.data, turnId), 80);
         this.turns.set(turnId, time);
         // The plan of the task before is among its steps.
         this.plan = [];
@@ -249,7 +260,8 @@ export class SessionState {
         this.put({
           kind: "task",
           key: `task:${turnId}`,
-          prompt: event.data.prompt,
+          prompt: this.taskOf(event.data, turnId),
+          ...planOf(this.plans.get(turnId)),
           mode: event.data.mode,
           model: event.data.model,
         });
@@ -364,6 +376,8 @@ export class SessionState {
         });
         break;
       case "tool.finished":
+        this.learn(event.data);
+        if (this.wasNotAsked(event.data)) break;
         this.updateCall(event.data.callId, (call) => {
           call.status = event.data.status;
           if (call.began !== undefined) call.seconds = Math.max(0, (time - call.began) / 1000);
@@ -376,16 +390,7 @@ export class SessionState {
         this.ask(event.data, turnId);
         break;
       case "approval.resolved":
-        this.asked.delete(event.data.id);
-        if (event.data.by === "person") {
-          if (event.data.decision === "allow_session") this.grants.push(event.data.grant ?? event.data.id);
-          const out = (event.data.review ?? []).filter(({ decision }) => decision === "reject");
-          const isPart = out.length > 0 && event.data.decision !== "reject";
-          const without = isPart ? `, without ${String(out.length)} of the hunks` : "";
-          const reasons = [event.data.note, ...out.map(({ reason }) => reason)].filter((text) => text);
-          const note = reasons.length === 0 ? "" : `: ${reasons.join(" · ")}`;
-          this.note(event.seq, `You said: ${SAID[event.data.decision]}${without}${note}`, "info");
-        }
+        this.decided(event.seq, event.data);
         break;
       case "question.asked":
         this.asked.set(event.data.id, {
@@ -458,6 +463,55 @@ export class SessionState {
     }
   }
 
+  /** The task of a turn as its user gave it: of a plan its title, as the prompt is written for the model. */
+  private taskOf(data: Pick<TurnStarted, "prompt" | "planDocument" | "continues">, turnId: string): string {
+    const path = data.planDocument ?? this.plans.get(data.continues ?? turnId);
+    if (path === undefined) return data.prompt;
+    this.plans.set(turnId, path);
+    const [line = ""] = data.prompt.split("\n");
+    const begin = `Carry out the plan in ${path}: `;
+    return `Start plan: ${line.startsWith(begin) ? line.slice(begin.length) : path}`;
+  }
+
+  /** Keep what a command said is wrong, for the end of the turn. */
+  private learn({ ran }: ToolFinished): void {
+    if (ran?.failures?.length) this.failures.set(ran.command, ran.failures);
+    else if (ran !== undefined) this.failures.delete(ran.command);
+  }
+
+  /** Show a question that the user was not asked as what counts, in the place of its call. */
+  private wasNotAsked({ callId, name, status, content, recalled }: ToolFinished): boolean {
+    const call = this.entry(`call:${callId}`);
+    let text: string;
+    if (recalled !== undefined)
+      text = `${visible(recalled.question)} – answered as before: ${visible(recalled.answer)}`;
+    else if (name === "ask_user" && status === "error" && content.startsWith("Not asked: "))
+      text = `${call?.kind === "call" ? `${call.about} – ` : ""}not asked: the limit of questions is reached`;
+    else return false;
+    this.put({ kind: "note", key: `call:${callId}`, text, level: "info" });
+    return true;
+  }
+
+  /** Tell what the user said, and to what; of the edits of one step in one line. */
+  private decided(seq: number, data: ApprovalResolved): void {
+    const item = this.asked.get(data.id);
+    this.asked.delete(data.id);
+    if (data.by !== "person") return;
+    if (data.decision === "allow_session") this.grants.push(data.grant ?? data.id);
+    const out = (data.review ?? []).filter(({ decision }) => decision === "reject");
+    const isPart = out.length > 0 && data.decision !== "reject";
+    const without = isPart ? `, without ${String(out.length)} of the hunks` : "";
+    const reasons = [data.note, ...out.map(({ reason }) => reason)].filter((text) => text);
+    const more = without + (reasons.length === 0 ? "" : `: ${reasons.join(" · ")}`);
+    const head = item === undefined ? "" : headOf(item).replace(/ \(\+\d+ −\d+\)$/, "");
+    const group = more === "" && item?.group !== undefined ? `${item.group} ${data.decision}` : undefined;
+    const told = (group === undefined ? undefined : this.said.get(group)) ?? { key: `note:${String(seq)}`, heads: [] };
+    if (head !== "") told.heads.push(head);
+    if (group !== undefined) this.said.set(group, told);
+    const about = told.heads.length === 0 ? "" : `: ${listed(told.heads)}`;
+    this.put({ kind: "note", key: told.key, text: `${SAID[data.decision]}${about}${more}`, level: "info" });
+  }
+
   private ask(data: ApprovalRequested, turnId: string): void {
     const proposals = this.proposals.get(data.callId) ?? [];
     this.proposals.delete(data.callId);
@@ -517,6 +571,8 @@ export class SessionState {
     if (this.running?.turnId === turnId) this.running = undefined;
     for (const [id, item] of this.asked) if (item.turnId === turnId) this.asked.delete(id);
     const began = this.turns.get(turnId) ?? time;
+    const mark = markOf(data.outcome, data.reason, data.done);
+    const failed = (data.done?.checks ?? []).flatMap(({ command, ok, stale }) => (ok || stale ? [] : [command]));
     // While it runs the plan is above the steps; then it is one of them.
     if (this.plan.length > 0) this.put({ kind: "plan", key: `plan:${turnId}`, items: this.plan });
     this.put({
@@ -525,6 +581,9 @@ export class SessionState {
       outcome: data.outcome,
       reason: data.reason,
       done: data.done?.line ?? "",
+      mark,
+      failed,
+      failures: failed.flatMap((command) => this.failures.get(command) ?? []),
       usage: data.usage,
       seconds: Math.max(0, (time - began) / 1000),
     });
@@ -573,14 +632,24 @@ function endOf(text: string, most: number): string {
 }
 
 const SAID = {
-  allow_once: "yes, once",
-  allow_session: "yes, for this session",
-  allow_always: "yes, always",
-  choose: "to be chosen in the editor",
-  reject: "no",
-  put_back: "put back",
-  keep: "keep",
+  allow_once: "Allowed",
+  allow_session: "Allowed for this session",
+  allow_always: "Always allowed",
+  choose: "To be chosen in the editor",
+  reject: "Rejected",
+  put_back: "Put back",
+  keep: "Kept",
 } as const;
+
+/** `Edit a.py, b.py`: what several items are about, with a first word that all of them have said once. */
+function listed([first = "", ...others]: readonly string[]): string {
+  const verb = first.slice(0, first.indexOf(" ") + 1);
+  return [first, ...others.map((head) => (head.startsWith(verb) ? head.slice(verb.length) : head))].join(", ");
+}
+
+function planOf(planDocument: string | undefined): { planDocument?: string } {
+  return planDocument === undefined ? {} : { planDocument };
+}
 
 /** What is decided about is shown as it is: nothing hides in it. */
 function shownOf({ title, summary, detail }: Shown): Shown {

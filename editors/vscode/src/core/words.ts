@@ -2,6 +2,7 @@
 
 import { visible } from "./visible.js";
 import type {
+  Done,
   Open,
   PlanItem,
   RulePattern,
@@ -36,6 +37,42 @@ export const OUTCOMES: Readonly<Record<Outcome, string>> = {
   failed: "Failed",
   refused: "Refused by the model",
 };
+
+/** How the end of a turn is marked: as good only what is shown to be done. */
+export type EndMark = "good" | "open" | "check_failed" | "stopped" | "bad";
+
+/**
+ * How the end of a turn is marked.
+ *
+ * @param done what shows that it is done; logs of older versions have none, and say it as the reason
+ */
+export function markOf(outcome: Outcome, reason: string, done?: Done): EndMark {
+  if (outcome === "cancelled") return "stopped";
+  if (outcome !== "completed") return "bad";
+  const state = done?.state ?? reason;
+  if (state === "check_failed") return "check_failed";
+  const { openItems = [], checks = [], diagnostics, line = "" } = done ?? {};
+  const isLeft = openItems.length > 0 || (diagnostics?.introduced ?? 0) > 0;
+  const isChecked = state === "checked" && checks.every(({ ok, stale }) => ok || stale);
+  // Where nothing was changed, a line says what was not done.
+  return !isLeft && (isChecked || (state === "no_changes" && line === "")) ? "good" : "open";
+}
+
+/** How a turn ended, in words. */
+export function endOf({ outcome, mark }: { outcome: Outcome; mark: EndMark }): string {
+  return mark === "check_failed" ? "Check failed" : OUTCOMES[outcome];
+}
+
+/** What shows that a turn is done, behind how it ended, which is not said twice. */
+export function evidenceOf({ done, reason }: { done: string; reason: string }): string {
+  return (done || reasonOf(reason)).replace(/^check failed: /, "");
+}
+
+/** The task that goes on after a check that failed. */
+export function mendingTask(commands: readonly string[]): string {
+  const named = commands.map((command) => `\`${command}\``).join(", ");
+  return `${named || "A check"} failed. Correct what is wrong, so that it passes.`;
+}
 
 /** What a session of the list is at, or how it ended. */
 export function doing({ state, elsewhere, outcome, turns }: SessionSummary): string {

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
 import { type Question, headOfAll, questionIdOf, questionsOf } from "../core/groups.js";
+import { meaningsOf } from "../core/options.js";
 import type { Reviews } from "../core/review.js";
 import { Inert, chosenAfterReading } from "../core/inert.js";
 import { type OpenItem, type SessionState, canReview, diffsOf, headOf } from "../core/session.js";
@@ -99,13 +100,15 @@ export class Answers {
 
   /** Ask what belongs to no step, such as whether a folder is trusted; it is in no session. Esc is no answer. */
   async askApart(item: Open, token: vscode.CancellationToken): Promise<{ answer: string } | null> {
-    const options = { title: `Outrider: ${oneLine(item.title, 200)}`, placeHolder: oneLine(item.detail ?? "", 300) };
+    const titles = item.options ?? [];
+    const { of, rest } = meaningsOf(titles, item.detail ?? "");
+    const options = { title: `Outrider: ${oneLine(item.title, 200)}`, placeHolder: oneLine(rest, 300) };
     const chosen = await chosenAfterReading(
       Date.now,
-      () => vscode.window.showQuickPick([...(item.options ?? [])], { ...options, ignoreFocusOut: true }, token),
-      isYes,
+      () => vscode.window.showQuickPick(picksOf(titles, of), { ...options, ignoreFocusOut: true }, token),
+      ({ label }) => isYes(label),
     );
-    return chosen === undefined ? null : { answer: chosen };
+    return chosen === undefined ? null : { answer: chosen.label };
   }
 
   /** Resolves when an item is not open any more. */
@@ -261,19 +264,23 @@ export class Answers {
       ...(question.some(canReview) ? [REVIEW] : []),
       ...(item.allowFreeForm || item.kind === "tool" ? [OTHER] : []),
     ];
+    const isQuestion = question.length === 1 && item.kind === "question";
+    const { of, rest } = meaningsOf(isQuestion ? options : [], item.detail ?? "");
     const chosen =
       options.length + more.length === 1 && more[0] === OTHER
         ? OTHER
-        : await chosenAfterReading(
-            Date.now,
-            () =>
-              vscode.window.showQuickPick([...options, ...more], {
-                title: oneLine(headOfAll(question), 200),
-                placeHolder: oneLine(question.length > 1 ? headsOf(question) : (item.detail ?? ""), 200),
-                ignoreFocusOut: true,
-              }),
-            (title) => isYes(title) && title !== OTHER,
-          );
+        : (
+            await chosenAfterReading(
+              Date.now,
+              () =>
+                vscode.window.showQuickPick(picksOf([...options, ...more], of), {
+                  title: oneLine(headOfAll(question), 200),
+                  placeHolder: oneLine(question.length > 1 ? headsOf(question) : rest, 200),
+                  ignoreFocusOut: true,
+                }),
+              ({ label }) => isYes(label) && label !== OTHER,
+            )
+          )?.label;
     if (chosen === undefined) return;
     if (chosen === REVIEW) await this.review(question);
     else if (chosen === REJECT || chosen === REJECT_ALL) await this.reject(question);
@@ -356,6 +363,15 @@ export class Answers {
       throw error;
     }
   }
+}
+
+/** Titles to choose from, each with what it means where that is known. */
+function picksOf(titles: readonly string[], meanings: ReadonlyMap<string, string>): vscode.QuickPickItem[] {
+  return titles.map((label) => ({ label, ...detailOf(meanings.get(label)) }));
+}
+
+function detailOf(meaning: string | undefined): { detail?: string } {
+  return meaning === undefined ? {} : { detail: oneLine(meaning, 300) };
 }
 
 /** What each edit of a question is about. */

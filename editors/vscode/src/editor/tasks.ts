@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { oneLine, messageOf, type Mode } from "../core/words.js";
+import { type Mode, mendingTask, messageOf, oneLine } from "../core/words.js";
 import type { Context } from "../protocol/types.js";
 import type { SessionState } from "../core/session.js";
 import { CommandFailure } from "./connection.js";
@@ -17,6 +17,8 @@ interface Task {
   readonly prompt: string;
   readonly mode: Mode;
   readonly context?: Context;
+  /** Commands that show that it is done. */
+  readonly acceptance?: readonly string[];
 }
 
 /** Name files and folders in the task that is being written: those that a menu was opened on, else what is open. */
@@ -45,6 +47,7 @@ export async function run(house: House, task: Task): Promise<void> {
     prompt: task.prompt,
     mode: task.mode,
     ...(task.context === undefined ? {} : { context: task.context }),
+    ...(task.acceptance === undefined ? {} : { acceptance: [...task.acceptance] }),
     ...(session === undefined ? {} : { sessionId: session.sessionId }),
     ...(model === undefined ? {} : { model }),
   };
@@ -82,9 +85,14 @@ export async function resend(house: House, turnId: string, task: Task): Promise<
   });
 }
 
-/** Go on where a turn stopped. */
-export async function goOn(house: House): Promise<void> {
+/** Go on where a turn stopped. One that ended by itself with a failed check is over: another one corrects what failed. */
+export async function goOn(house: House, turnId: string): Promise<void> {
   const sessionId = house.book.current?.sessionId;
+  const end = house.book.current?.entry(`end:${turnId}`);
+  if (end?.kind === "end" && end.mark === "check_failed") {
+    await run(house, { prompt: mendingTask(end.failed), mode: "agent", acceptance: end.failed });
+    return;
+  }
   if (sessionId !== undefined) await house.connection.execute("outrider.continue", { sessionId });
 }
 

@@ -30,3 +30,14 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
 export function button(label: string, act: () => void, props: Props = {}): HTMLButtonElement {
   return h("button", { type: "button", ...props, on: { click: act } }, label);
 }
+
+/** A text with what it has between backticks as code. */
+export function withCode(text: string): (HTMLElement | string)[] {
+  return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 0 ? part : h("code", {}, part)));
+}
+
+/** The same of a text that may name one command: one with backticks of its own is shown as it is, as they mean something to a shell. */
+export function withCommand(text: string): (HTMLElement | string)[] {
+  const [, before, command, after] = /^([^`]*)`([^`]+)`([^`]*)$/.exec(text) ?? [];
+  return command === undefined ? [text] : [before ?? "", h("code", {}, command), after ?? ""];
+}

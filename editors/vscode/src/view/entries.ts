@@ -2,9 +2,10 @@
 
 import type { CallEntry, CallStatus, EditEntry, EndEntry, TaskEntry } from "../core/entries.js";
 import type { ShownAnswer, ShownEntry } from "../core/messages.js";
-import { OUTCOMES, hintOf, lasting, reasonOf, spent } from "../core/words.js";
+import type { FileRef } from "../core/links.js";
+import { type EndMark, endOf, evidenceOf, hintOf, lasting, spent } from "../core/words.js";
 import { Answer } from "./answer.js";
-import { button, h } from "./dom.js";
+import { button, h, withCode, withCommand } from "./dom.js";
 import type { PlanItem } from "../protocol/types.js";
 import type { Surroundings } from "./markdown.js";
 
@@ -55,7 +56,7 @@ export class AnswerBox {
 export function draw(
   entry: StillEntry,
   before: HTMLElement | undefined,
-  openFile: (path: string) => void,
+  openFile: (ref: FileRef) => void,
   actions: Actions,
 ): HTMLElement {
   const element = h("article", { class: `entry ${entry.kind}`, tabindex: -1, "data-key": entry.key });
@@ -96,18 +97,18 @@ export function replace(before: HTMLElement, after: HTMLElement): void {
   if (focused >= 0) (now?.[focused] ?? after).focus({ preventScroll: true });
 }
 
-function body(entry: StillEntry, openFile: (path: string) => void, actions: Actions): (Node | string)[] {
+function body(entry: StillEntry, openFile: (ref: FileRef) => void, actions: Actions): (Node | string)[] {
   switch (entry.kind) {
     case "task":
-      return task(entry, actions);
+      return task(entry, openFile, actions);
     case "call":
       return call(entry);
     case "edit":
       return edit(entry, openFile);
     case "note":
-      return [h("p", { class: `note-${entry.level}`, dir: "auto" }, entry.text)];
+      return [h("p", { class: `note-${entry.level}`, dir: "auto" }, ...withCommand(entry.text))];
     case "end":
-      return end(entry, actions);
+      return end(entry, openFile, actions);
     case "plan":
       return [planList(entry.items)];
   }
@@ -123,7 +124,19 @@ function turnOf(key: string): string {
   return key.slice(key.indexOf(":") + 1);
 }
 
-function task({ key, prompt, mode, model }: TaskEntry, { edit, does }: Actions): Node[] {
+/** A link to a place of the workspace. */
+function link(text: string, ref: FileRef, openFile: (ref: FileRef) => void): HTMLElement {
+  const act = (): void => {
+    openFile(ref);
+  };
+  return button(text, act, { class: "link" });
+}
+
+function task(
+  { key, prompt, planDocument, mode, model }: TaskEntry,
+  openFile: (ref: FileRef) => void,
+  { edit, does }: Actions,
+): Node[] {
   const about = [mode === "agent" ? "" : mode, model].filter(Boolean).join(" · ");
   const turn = turnOf(key);
   const change = button(
@@ -142,7 +155,15 @@ function task({ key, prompt, mode, model }: TaskEntry, { edit, does }: Actions):
   );
   return [
     h("h2", { dir: "auto" }, prompt),
-    h("div", { class: "line" }, h("span", { class: "quiet about-turn" }, about), change, restore),
+    ...(planDocument === undefined ? [] : [link(planDocument, { path: planDocument }, openFile)]),
+    h(
+      "div",
+      { class: "line" },
+      h("span", { class: "quiet about-turn" }, about),
+      // A plan is changed in its document.
+      ...(planDocument === undefined ? [change] : []),
+      restore,
+    ),
   ];
 }
 
@@ -200,21 +221,9 @@ const DONE = { edit: "Edited", create: "Created", delete: "Deleted", rename: "Re
 
 function edit(
   { path, operation, added, removed, undone, merged }: EditEntry,
-  openFile: (path: string) => void,
+  openFile: (ref: FileRef) => void,
 ): Node[] {
-  const file = h(
-    "button",
-    {
-      type: "button",
-      class: "link",
-      on: {
-        click: () => {
-          openFile(path);
-        },
-      },
-    },
-    path,
-  );
+  const file = link(path, { path }, openFile);
   const more = [undone ? "undone" : "", merged ? "together with what was written meanwhile" : ""]
     .filter(Boolean)
     .join(", ");
@@ -232,7 +241,19 @@ function edit(
   ];
 }
 
-function end({ key, outcome, reason, done, usage, seconds }: EndEntry, { does }: Actions): Node[] {
+/** What the end of a turn looks like. */
+const MARKS: Readonly<Record<EndMark, readonly [sign: string, kind: string]>> = {
+  good: ["✓", "ok"],
+  open: ["•", "open"],
+  check_failed: ["✗", "error"],
+  stopped: ["■", "error"],
+  bad: ["✗", "error"],
+};
+/** So many places of what failed are shown. */
+const MOST_FAILURES = 10;
+
+function end(entry: EndEntry, openFile: (ref: FileRef) => void, { does }: Actions): Node[] {
+  const { key, outcome, reason, mark, failures, usage, seconds } = entry;
   const offer = (label: string, what: "continue" | "retry", title: string): HTMLElement =>
     button(
       label,
@@ -243,23 +264,31 @@ function end({ key, outcome, reason, done, usage, seconds }: EndEntry, { does }:
     );
   const buttons = [
     ...(outcome === "failed" || outcome === "refused" ? [offer("Retry", "retry", "Give the same task again")] : []),
+    ...(mark === "check_failed" ? [offer("Continue", "continue", "Let the model correct what failed")] : []),
     ...(outcome === "completed" ? [] : [offer("Continue", "continue", "Go on where it stopped, with a new budget")]),
   ];
   const hint = outcome === "failed" ? hintOf(reason) : undefined;
-  const isGood = outcome === "completed" && reason !== "check_failed";
-  const sign = isGood ? "✓" : outcome === "cancelled" ? "■" : "✗";
+  const [sign, kind] = MARKS[mark];
+  const places = failures
+    .slice(0, MOST_FAILURES)
+    .map(({ path, line, message }) =>
+      h("li", { dir: "auto" }, link(`${path}:${String(line)}`, { path, line }, openFile), ` ${message}`),
+    );
+  const left = failures.length - places.length;
+  if (left > 0) places.push(h("li", {}, `and ${String(left)} more`));
   return [
     h(
       "div",
       { class: "line" },
-      h("span", { class: `sign ${isGood ? "ok" : "error"}`, "aria-hidden": "true" }, sign),
-      h("strong", {}, OUTCOMES[outcome]),
+      h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign),
+      h("strong", {}, endOf(entry)),
       h(
         "span",
         { class: "quiet" },
-        [done || reasonOf(reason), lasting(seconds), spent(usage)].filter(Boolean).join(" · "),
+        ...withCode([evidenceOf(entry), lasting(seconds), spent(usage)].filter(Boolean).join(" · ")),
       ),
     ),
+    ...(places.length === 0 ? [] : [h("ul", { class: "failures" }, ...places)]),
     ...(hint === undefined ? [] : [h("p", {}, hint)]),
     ...(buttons.length === 0 ? [] : [h("div", { class: "buttons" }, ...buttons)]),
   ];
@@ -279,6 +308,6 @@ export function labelOf(entry: StillEntry): string {
     case "plan":
       return `Plan: ${entry.items.map(({ text, status = "pending" }) => `${text}, ${status.replace("_", " ")}`).join("; ")}`;
     case "end":
-      return `${OUTCOMES[entry.outcome]}: ${entry.done || reasonOf(entry.reason)}`;
+      return `${endOf(entry)}: ${evidenceOf(entry)}`;
   }
 }

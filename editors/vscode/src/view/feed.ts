@@ -1,5 +1,6 @@
 /** The steps of a session, in the order they happened, and which part of them is in sight. */
 
+import type { FileRef } from "../core/links.js";
 import type { FromView, ToView } from "../core/messages.js";
 import { button, h } from "./dom.js";
 import { type Actions, AnswerBox, draw, labelOf, replace } from "./entries.js";
@@ -168,8 +169,8 @@ export class Feed {
       box.take(entry);
       return box.element;
     }
-    const openFile = (path: string): void => {
-      this.send({ type: "file", ref: { path } });
+    const openFile = (ref: FileRef): void => {
+      this.send({ type: "file", ref });
     };
     const element = draw(entry, known, openFile, this.actions);
     this.drawn.set(entry.key, element);

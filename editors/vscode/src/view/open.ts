@@ -3,7 +3,7 @@
 import type { EditView, FromView, OpenView } from "../core/messages.js";
 import { INERT_MILLISECONDS, type Inert } from "../core/inert.js";
 import { type Decision, REJECT, REJECT_ALL, REVIEW, allowAll, decisionOf, isYes, yesAndNo } from "../core/titles.js";
-import { button, h } from "./dom.js";
+import { button, h, withCommand } from "./dom.js";
 
 /** The keys of the decisions, while the card has the keyboard. */
 const KEYS: Readonly<Record<Decision, string>> = {
@@ -60,6 +60,7 @@ export function card(item: OpenView, send: (message: FromView) => void, inert: I
     const isFirst = decision === undefined || isSeveral ? index === 0 : title === yesAndNo(options)[0];
     const kind = isFirst ? "primary" : "secondary";
     const one = button(title, act, { class: kind, "aria-keyshortcuts": key, title: `${title} (${key})` });
+    if (item.meanings !== undefined) asRow(one, key, title, item.meanings[index] ?? "");
     if (isYes(title)) heed(one, () => inert.takesYes(item.id));
     buttons.push(one);
   }
@@ -91,16 +92,25 @@ export function card(item: OpenView, send: (message: FromView) => void, inert: I
       "aria-label": `Outrider needs you: ${item.title}`,
       tabindex: -1,
     },
-    h("h2", { dir: "auto" }, item.title, ...(isSeveral ? counts(item) : [])),
+    h("h2", { dir: "auto" }, ...withCommand(item.title), ...(isSeveral ? counts(item) : [])),
     ...(isSeveral ? [edits(item, note, afterReading, send, inert)] : []),
     ...(item.detail === "" ? [] : item.isCommand ? commandDetail(item.detail) : [detail(item.detail)]),
     h("p", { class: "review", role: "status" }, item.review),
-    h("div", { class: "buttons" }, ...buttons),
+    h("div", { class: item.meanings === undefined ? "buttons" : "buttons options" }, ...buttons),
     note,
   );
   answerByKey(element, (key) => byKey.get(key));
   rest(element, inert);
   return element;
+}
+
+/** Show an option with the key it has, and with what it means beneath it. */
+function asRow(one: HTMLButtonElement, key: string, title: string, meaning: string): void {
+  one.replaceChildren(
+    h("span", { class: "key", "aria-hidden": "true" }, key),
+    h("span", { class: "option", dir: "auto" }, title),
+    ...(meaning === "" ? [] : [h("span", { class: "meaning", dir: "auto" }, meaning)]),
+  );
 }
 
 /** Take keys for answers where the keyboard is in an element, and no note is written. */
