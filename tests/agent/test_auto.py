@@ -2,15 +2,14 @@
 
 import asyncio
 import json
-import time
 
 import pytest
 from scripting import DONE, call, results, step
 
+from outrider.agent.changes import undo_writer
 from outrider.cli.main import main
-from outrider.testing import call as scenario_call
-from outrider.testing import run_scenario, say
 from outrider.testing.editor.wire_client import RpcError
+from outrider.workspace.history.records import Part
 from outrider.workspace.watch import copies, snapshot
 from sandboxes import needs_bubblewrap
 
@@ -450,21 +449,18 @@ async def test_a_file_whose_place_something_else_took_is_put_back(begin, workspa
     assert not (workspace / "old.txt").is_symlink()
 
 
-async def test_the_undo_of_many_files_takes_as_much_longer_as_there_are_more():
-    async def took(count: int) -> float:
-        files = {f"deep/{number}.txt": f"text {number}\n" for number in range(count)}
-        async with run_scenario(
-            "Go.",
-            [scenario_call("run_command", command="rm -r deep"), say("Done.")],
-            workspace=files,
-            settings=AUTO,
-            seconds=50,
-        ) as ran:
-            began = time.process_time()
-            undone = await ran.undo("session")
-            seconds = time.process_time() - began
-            assert len(undone["undone"]) == count
-            return seconds
-
-    few, many = await took(50), await took(500)
-    assert many < 17 * few
+async def test_an_undo_of_many_files_looks_at_the_folders_of_each_once(begin, workspace, monkeypatch):
+    looked: list[str] = []
+    real = undo_writer._moved
+    monkeypatch.setattr(undo_writer, "_moved", lambda *args: looked.append(args[2]) or real(*args))
+    compared: list[Part] = []
+    monkeypatch.setattr(Part, "__eq__", lambda one, other: compared.append(one) or one is other)
+    (workspace / "deep").mkdir()
+    for number in range(60):
+        (workspace / "deep" / f"{number}.txt").write_text(f"text {number}\n")
+    editor = await begin("stock", [step(run("rm -r deep")), DONE], AUTO)
+    await editor.run("Go.")
+    undone = await editor.command("outrider.undo", {"scope": "turn"})
+    assert len(undone["undone"]) == 60
+    assert len(looked) <= 4 * 60
+    assert len(compared) <= 4 * 60

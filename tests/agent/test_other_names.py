@@ -258,10 +258,13 @@ async def test_a_link_on_the_way_that_comes_to_lead_to_such_a_file_is_put_back(w
     (workspace / "between").symlink_to("old")
     (workspace / ".cargo").symlink_to("between")
     turns = [step(call("run_command", command=one)) for one in turn]
-    editor = await begin("stock", [*turns, DONE], settings(world, "auto"), answers=["Put back"])
+    # What lay in a folder whose place is taken is a question of its own.
+    editor = await begin("stock", [*turns, DONE], settings(world, "auto"), answers=["Put back", "Put back"])
     await editor.run("Go.")
-    (asked,) = editor.events_of("approval.requested")
-    assert asked["data"]["title"].startswith("Put back: ")
+    asked = editor.events_of("approval.requested")
+    assert len(asked) == (2 if "rm -r old" in turn[0] else 1)
+    assert all(one["data"]["title"].startswith("Put back: ") for one in asked)
+    assert (workspace / "old" / "notes.md").read_text() == "x\n"
     assert not (workspace / ".cargo" / "config.toml").exists()
     assert (workspace / "h" / "config.toml").exists()
     assert (workspace / ".cargo").readlink().name == "between"
