@@ -375,7 +375,7 @@ test("what was changed is listed by the names that files have now, each once", (
   );
 });
 
-test("what a command changed is a change too, and is undone like one; what others changed is none", () => {
+test("the changes of a command are listed and can be undone; those of others are not", () => {
   const live = new Live();
   const take = (path: string, data: Partial<EventData["workspace.changed"]>): Live =>
     live.take("workspace.changed", { path, hunks: [{ line: 1, removed: "x\n", added: "y\n" }], ...data });

@@ -170,7 +170,7 @@ class _Block:
     def left_out(self, body: _Body | None) -> ReviewedHunk | Unclear | None:
         """What the user decided about a change that was made; None where it is kept.
 
-        The lines around it are those of the moment when it was shown: whoever wrote there since is not in the way.
+        The lines around it may have changed since it was shown; they are not compared.
         """
         if self.mark not in _TAKE | _LEAVE:
             return Unclear(f"line {self.number}: [x] keeps it and [ ] undoes it, but it has [{self.mark}]")

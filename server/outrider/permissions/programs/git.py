@@ -246,7 +246,7 @@ def named_objects(program: Program) -> list[str]:
 
 
 def _sub_command(program: Program) -> str | None:
-    """The sub-command, empty where there is none; None where it is known only at run time."""
+    """The sub-command; empty if the words name none, None if it is known only at run time."""
     at = _sub_command_at(program)
     return program.argv[at].text if at < len(program.argv) else ""
 

@@ -412,7 +412,7 @@ class Journal:
         return "turn"
 
     def to_undo(self, scope: Scope, id: str | None, stands: Stands | None = None) -> list[Part]:  # noqa: A002 - as on the wire
-        """What to take back, the latest first; what takes a change back is none of it, and what put a file back only by its own id.
+        """What to take back, the latest first; without undos, and with a put-back only if its own id is named.
 
         Args:
             scope: How much: one hunk, those of a step, of a turn, or all.
