@@ -6,6 +6,7 @@ It reads files and nothing else of the workspace, and none that it was not told 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import zip_longest
 from typing import Final
 
@@ -36,6 +37,8 @@ _MOST_WITH_PART: Final = 40
 PATHS_SHARE: Final = 0.25
 """Of the map, for files of which there is only room for the path."""
 _SHORTEST_PATH: Final = 8
+_LOOKED_AT: Final = 4
+"""Paths for each that there can be room for: the tests among them take turns with the sources."""
 OTHERS: Final = "other files that may matter:"
 _SHORTEST_NAMED: Final = 4
 """Characters of a folder or a file, without its end, that a word alone can name."""
@@ -148,8 +151,9 @@ class Index:
         blocks = blocks_of(ranked[: size // 4], definitions, int((1 - PATHS_SHARE) * size))
         known = {block.partition("\n")[0] for block in blocks} | {*focus.read, *focus.edited}
         room = size - sum(len(block.encode("utf-8", "replace")) + 1 for block in blocks)
-        rest = [path for path in ranks if self.graph.entries[path].tags.definitions and path not in known]
-        return [*blocks, *_others(sorted(rest, key=lambda path: (-ranks[path], path)), room)]
+        rest = (path for path in ranks if self.graph.entries[path].tags.definitions and path not in known)
+        most = _LOOKED_AT * max(room, 0) // _SHORTEST_PATH
+        return [*blocks, *_others(nsmallest(most, rest, key=lambda path: (-ranks[path], path)), room)]
 
     def _at_hand(self, focus: Focus) -> dict[str, float]:
         weights: dict[str, float] = {}
@@ -181,11 +185,14 @@ class Index:
         """The files whose path or names have a word of the task as a part, with what each of them weighs for it."""
         wanted = {part for word in words for part in parts_of(word) if len(part) >= SHORTEST_WORD}
         found: dict[str, dict[str, float]] = {}
-        for path, entry in self.graph.entries.items():
+        for path, entry in self.graph.entries.items() if wanted else ():
             for part in wanted & entry.words:
                 found.setdefault(part, {})[path] = 1.0
-            for part in wanted.intersection(parts_of(path)):
-                found.setdefault(part, {})[path] = 3.0
+            # Few paths hold a word at all, and to take a path apart is what costs.
+            small = path.lower()
+            if any(part in small for part in wanted):
+                for part in wanted.intersection(parts_of(path)):
+                    found.setdefault(part, {})[path] = 3.0
         return [
             (_OF_PART * weight / sum(paths.values()), [path])
             for paths in found.values()
@@ -238,9 +245,10 @@ def _others(paths: Sequence[str], room: int) -> list[str]:
 def _named(words: Sequence[str], paths: Iterable[str]) -> list[list[str]]:
     """The files that each word names, if it names any: by the end of the path, the name without its end, or a folder."""
     wanted = {word.strip("/"): list[str]() for word in words if len(word) >= _SHORTEST_NAMED}
-    for path in paths:
-        for end in _ends(path):
-            if end in wanted:
+    for path in paths if wanted else ():
+        # An end of a path is in it, and to make all of them is what costs.
+        if any(word in path for word in wanted):
+            for end in _ends(path).intersection(wanted):
                 wanted[end].append(path)
     return [found for found in wanted.values() if found]
 
