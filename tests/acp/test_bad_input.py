@@ -145,14 +145,6 @@ async def test_closed_during_a_request_for_permission(acp, tariff):
         assert await client.prompt(await client.new_session(), "/status") == "end_turn"
 
 
-async def test_the_servers_of_a_client_are_named(acp, workspace):
-    servers = [{"name": "notes", "command": "/bin/true", "args": [], "env": []}, {"name": 7}, "x"]
-    async with acp("plain", [DONE]) as client:
-        made = await client.request("session/new", {"cwd": str(workspace), "mcpServers": servers})
-        await client.prompt(made["sessionId"], "Hello.")
-        assert "does not use the client's MCP servers yet: notes" in client.said()
-
-
 async def test_control_characters_of_a_model_do_not_reach_the_client(acp):
     async with acp("plain", [{"text": "a\x1b]0;x\x07b\u202ec"}]) as client:
         await client.prompt(await client.new_session(), "Hello.")

@@ -13,6 +13,7 @@ from typing import Any, Final
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.schema import (
+    ForkSessionResponse,
     ListSessionsResponse,
     LoadSessionResponse,
     NewSessionResponse,
@@ -28,16 +29,15 @@ from outrider import __version__
 from outrider.acp.capabilities import (
     SETUP_METHOD,
     ClientCapabilities,
-    as_list,
     as_object,
     capabilities_of,
     flaw_of,
     initialize_result,
 )
 from outrider.acp.client import Client, serialized
-from outrider.acp.content import Flaw, folders_of_request
+from outrider.acp.content import Flaw, folders_of_request, servers_of_request
 from outrider.acp.options import MODE
-from outrider.acp.session import AcpSession, invalid, open_session
+from outrider.acp.session import AcpSession, invalid, open_session, refused
 from outrider.acp.wire import (
     AUTH_REQUIRED,
     CANCELLED,
@@ -51,18 +51,19 @@ from outrider.acp.wire import (
 )
 from outrider.ports.clock import Clock, SystemClock
 from outrider.ports.outside import Outside
+from outrider.ports.refusal import CommandError
 from outrider.store.problem import StoreReadError
 from outrider.store.reader import SessionRow
 from outrider.transport.connection import Outgoing
 from outrider.transport.log import keep_out
 from outrider.workspace.paths import path_of
+from outrider_protocol import DELETE
 
 logger = logging.getLogger(__name__)
 
 PAGE: Final = 50
 """Sessions of one answer to `session/list`."""
 CLOSE_SECONDS: Final = 1.0
-NOT_YET_MCP: Final = "Outrider does not use the client's MCP servers yet: {names}."
 
 
 class Agent:
@@ -100,7 +101,9 @@ class Agent:
             "session/load": self._load,
             "session/resume": self._resume,
             "session/list": self._list,
+            "session/fork": self._fork,
             "session/close": self._close_session,
+            "session/delete": self._delete,
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_option,
@@ -220,11 +223,11 @@ class Agent:
     # --- sessions -----------------------------------------------------------------------------------------------
 
     async def _new(self, params: dict[str, Any]) -> BaseModel:
-        session = await self._open(await _folders(params))
+        session = await self._open(await _folders(params), params)
         if (problem := await session.model_problem()) is not None:
             await session.close("no model")
             raise RequestError(AUTH_REQUIRED, problem)
-        self._take_in(session, params)
+        self._take_in(session)
         options = session.options
         return NewSessionResponse(
             session_id=session.id, modes=options.modes(), config_options=list(options.shown())
@@ -233,16 +236,25 @@ class Agent:
     async def _load(self, params: dict[str, Any]) -> BaseModel:
         session = await self._reopen(params)
         await session.tell_all()
-        self._take_in(session, params)
+        self._take_in(session)
         return LoadSessionResponse(
             modes=session.options.modes(), config_options=list(session.options.shown())
         )
 
     async def _resume(self, params: dict[str, Any]) -> BaseModel:
         session = await self._reopen(params)
-        self._take_in(session, params)
+        self._take_in(session)
         return ResumeSessionResponse(
             modes=session.options.modes(), config_options=list(session.options.shown())
+        )
+
+    async def _fork(self, params: dict[str, Any]) -> BaseModel:
+        session = await self._open(await _folders(params), params, _text(params, "sessionId"), forks=True)
+        self._take_in(session)
+        return ForkSessionResponse(
+            session_id=session.id,
+            modes=session.options.modes(),
+            config_options=list(session.options.shown()),
         )
 
     async def _reopen(self, params: dict[str, Any]) -> AcpSession:
@@ -255,24 +267,31 @@ class Agent:
         try:
             if (before := self._sessions.pop(session_id, None)) is not None:
                 await before.close("opened again")
-            session = await self._open(folders, session_id)
-            row = next((one for one in await _rows(session) if one.session_id == session_id), None)
-            own = [str(path) for uri in (row.folders if row is not None else ()) if (path := path_of(uri))]
-            if own and str(folders[0]) not in own:
-                await session.close("elsewhere")
-                raise invalid(Flaw("cwd", f"{session_id} belongs to {', '.join(own)}"))
+            session = await self._open(folders, params, session_id)
         finally:
             self._opening.discard(session_id)
         return session
 
-    async def _open(self, folders: Sequence[Path], session_id: str | None = None) -> AcpSession:
-        return await open_session(self._client, folders, self._outside, session_id)
+    async def _open(
+        self,
+        folders: Sequence[Path],
+        params: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        *,
+        forks: bool = False,
+    ) -> AcpSession:
+        given = servers_of_request((params or {}).get("mcpServers"), folders[0])
+        if isinstance(given, Flaw):
+            raise invalid(given)
+        session = await open_session(
+            self._client, folders, self._outside, session_id, forks=forks, servers=given.servers
+        )
+        for text in given.left_out:
+            session.say("warning", text)
+        return session
 
-    def _take_in(self, session: AcpSession, params: dict[str, Any]) -> None:
+    def _take_in(self, session: AcpSession) -> None:
         self._sessions[session.id] = session
-        names = [str(as_object(one).get("name", "?"))[:80] for one in as_list(params.get("mcpServers"))]
-        if names:
-            session.say("warning", NOT_YET_MCP.format(names=", ".join(names)))
         self._transport.after_response(REQUEST_ID.get(), session.begin)
 
     async def _list(self, params: dict[str, Any]) -> BaseModel:
@@ -285,7 +304,8 @@ class Agent:
         session = next(iter(self._sessions.values()), None)
         looking = None if session is not None else await self._open([Path(cwd) if cwd else Path.home()])
         try:
-            rows = await _rows(session or looking)
+            opened = session or looking
+            rows = await opened.app.services.runtime.store.sessions() if opened is not None else []
         finally:
             if looking is not None:
                 await looking.close("looked at")
@@ -302,6 +322,21 @@ class Agent:
         await session.cancel()
         self._sessions.pop(session.id, None)
         await session.close("closed by the client")
+        return {}
+
+    async def _delete(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Remove a session for good, one that is open here as well; that there is none is no error (ACP, "Session Delete")."""
+        session_id = _text(params, "sessionId")
+        if session_id in self._sessions:
+            await self._close_session(params)
+        looking = await self._open([Path.home()])
+        try:
+            if await looking.has(session_id):
+                await looking.commands.execute(DELETE, {"sessionId": session_id})
+        except CommandError as error:
+            raise refused(error) from error
+        finally:
+            await looking.close("looked at")
         return {}
 
     async def _prompt(self, params: dict[str, Any]) -> BaseModel:
@@ -349,10 +384,6 @@ async def _folders(params: Mapping[str, Any]) -> Sequence[Path]:
     if missing:
         raise invalid(Flaw("cwd", f"{str(missing[0])!a} is not a folder"))
     return folders
-
-
-async def _rows(session: AcpSession | None) -> Sequence[SessionRow]:
-    return [] if session is None else await session.app.services.runtime.store.sessions()
 
 
 def _infos(rows: Sequence[SessionRow]) -> Iterator[SessionInfo]:

@@ -10,6 +10,8 @@ from outrider.transport.early import at
 
 PROTOCOL_VERSION: Final = 1
 """The one version that is spoken; a client of a later one is told so."""
+SESSION_METHODS: Final = ("list", "resume", "close", "delete", "fork", "additionalDirectories")
+"""What can be done with sessions besides the beginning; `fork` is not stable yet, and used by clients that know it."""
 SETUP_METHOD: Final = "outrider-setup"
 """The way in for a user without a model, as `authenticate` names it."""
 
@@ -65,8 +67,8 @@ def initialize_result(version: str) -> dict[str, Any]:
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": False, "sse": False},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "additionalDirectories": {}},
+            "mcpCapabilities": {"http": True, "sse": False},
+            "sessionCapabilities": {method: dict[str, Any]() for method in SESSION_METHODS},
         },
         "authMethods": [
             {

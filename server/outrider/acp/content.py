@@ -1,4 +1,4 @@
-"""The prompt of a client: its blocks become a task in words, and what is attached to it.
+"""What a client gives with a session, its folders and MCP servers, and with a prompt: blocks that become a task in words.
 
 A block that cannot be used is refused by its place, so that nothing that the user attached is lost without a word.
 """
@@ -15,8 +15,11 @@ from acp.schema import (
     AudioContentBlock,
     BlobResourceContents,
     EmbeddedResourceContentBlock,
+    HttpMcpServer,
     ImageContentBlock,
+    McpServerStdio,
     ResourceContentBlock,
+    SseMcpServer,
     TextContentBlock,
     TextResourceContents,
 )
@@ -24,6 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from outrider.acp.capabilities import as_list, as_object
 from outrider.agent.interaction.quoting import code_block
+from outrider.mcp.configuration import word_for
 from outrider.ports.patterns import linear
 from outrider.workspace.images import BYTES_LIMIT, image_head
 from outrider.workspace.paths import Folders, path_of
@@ -48,6 +52,11 @@ _BLOCKS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "audio": TypeAdapter(AudioContentBlock),
     "resource_link": TypeAdapter(ResourceContentBlock),
     "resource": TypeAdapter(EmbeddedResourceContentBlock),
+}
+_SERVERS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    "stdio": TypeAdapter(McpServerStdio),
+    "http": TypeAdapter(HttpMcpServer),
+    "sse": TypeAdapter(SseMcpServer),
 }
 _LINES = linear("acp.lines", r"^L(?P<first>\d{1,9})(?:[:-]L?(?P<last>\d{1,9}))?")
 """A stretch of lines in the fragment of a URI, as Zed writes it."""
@@ -222,3 +231,48 @@ def folders_of_request(cwd: Any, additional: Any) -> Sequence[Path] | Flaw:
         if Path(one) not in folders:
             folders.append(Path(one))
     return folders
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """The MCP servers of a client."""
+
+    servers: Mapping[str, Mapping[str, Any]]
+    """In the form of the setting `mcpServers`."""
+    left_out: Sequence[str] = ()
+    """Which are not used, and why; for the user."""
+
+
+def servers_of_request(given: Any, cwd: Path) -> HandedOver | Flaw:
+    """The MCP servers that a client hands over (ACP, "MCP Servers").
+
+    Args:
+        given: The param.
+        cwd: Where those run that are programs.
+    """
+    if given is not None and not isinstance(given, list):
+        return Flaw("mcpServers", "must be a list")
+    servers: dict[str, Mapping[str, Any]] = {}
+    left_out: list[str] = []
+    for number, one in enumerate(as_list(given)):
+        kind = as_object(one).get("type", "stdio")
+        shape = _SERVERS.get(kind) if isinstance(kind, str) else None
+        try:
+            read = (shape or _SERVERS["stdio"]).validate_python(one)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+            return Flaw(f"mcpServers[{number}]{place}", first["msg"])
+        # Clients let their users name a server as they like; a rule can only name it by a word.
+        name = word_for(read.name) or f"server-{number + 1}"
+        if isinstance(read, McpServerStdio):
+            env = {each.name: each.value for each in read.env}
+            servers[name] = {"command": read.command, "args": read.args, "env": env, "cwd": str(cwd)}
+        elif isinstance(read, HttpMcpServer):
+            headers = {each.name: each.value for each in read.headers}
+            servers[name] = {"type": read.type, "url": read.url, "headers": headers}
+        else:
+            left_out.append(
+                f"The MCP server {name} is not used: it speaks SSE; use stdio or streamable HTTP."
+            )
+    return HandedOver(servers, left_out)

@@ -47,7 +47,8 @@ from outrider.ports.outside import ClientStart, Outside
 from outrider.ports.refusal import CommandError
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.workspace.documents.documents import DocumentStore
-from outrider_protocol import ANSWER, CANCEL, RESUME, RUN
+from outrider.workspace.paths import path_of
+from outrider_protocol import ANSWER, CANCEL, FORK, RESUME, RUN
 from outrider_protocol.events import Open
 from outrider_protocol.settings import Tiers
 
@@ -435,13 +436,23 @@ class AcpSession:
         if self._attachments is not None:
             await asyncio.to_thread(shutil.rmtree, self._attachments, ignore_errors=True)
 
+    async def has(self, session_id: str) -> bool:
+        """Whether the log has a session."""
+        return bool(await self.app.services.runtime.store.last_seq(session_id))
+
     async def model_problem(self) -> str | None:
         """Why there is no model to work with, None where there is one."""
         return await self.app.model_problem()
 
 
 async def open_session(
-    client: Client, folders: Sequence[Path], outside: Outside | None, session_id: str | None = None
+    client: Client,
+    folders: Sequence[Path],
+    outside: Outside | None,
+    session_id: str | None = None,
+    *,
+    forks: bool = False,
+    servers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> AcpSession:
     """Build a house for a session; raises RequestError.
 
@@ -450,6 +461,8 @@ async def open_session(
         folders: The workspace folders.
         outside: The surroundings; None reads those of this process.
         session_id: The session of the log that it is for; None: a new one.
+        forks: Whether it is for a copy of that session.
+        servers: The MCP servers that the client hands over, in the form of the setting `mcpServers`.
     """
     documents = DocumentStore()
     documents.encoding = "utf-32"  # places are ours alone: the client gets whole texts
@@ -468,7 +481,8 @@ async def open_session(
 
     editor = ClientEditor(client, documents, say)
     named = tuple((path.name or str(path), path.as_uri()) for path in folders)
-    start = ClientStart({}, named, client.can.name, client.can.version)
+    given = {"mcpServers": servers} if servers else {}
+    start = ClientStart(given, named, client.can.name, client.can.version)
     app = await composition.start(start, editor, documents, outside, on_frame)
     if isinstance(app, StoreProblem):
         raise RequestError(INTERNAL_ERROR, app.message, {"reason": "store_failed"})
@@ -479,14 +493,31 @@ async def open_session(
             if not isinstance(made, Session):
                 raise RequestError(INTERNAL_ERROR, made.message, {"reason": made.reason})
             session_id = made.id
-        elif not await app.services.runtime.store.last_seq(session_id):
-            raise RequestError(NOT_FOUND, f"there is no session {ascii(session_id)[:80]}")
+        else:
+            await _check(app, session_id, folders)
+            if forks:
+                session_id = str((await Commands(app).execute(FORK, {"sessionId": session_id}))["sessionId"])
+    except CommandError as error:
+        await app.close("not opened")
+        raise refused(error) from error
     except BaseException:
         await app.close("not opened")
         raise
     session = AcpSession(app, client, editor, session_id, said)
     opened.append(session)
     return session
+
+
+async def _check(app: App, session_id: str, folders: Sequence[Path]) -> None:
+    """Raise RequestError where a session is not in the log, or belongs to other folders."""
+    row = next(
+        (one for one in await app.services.runtime.store.sessions() if one.session_id == session_id), None
+    )
+    if row is None:
+        raise RequestError(NOT_FOUND, f"there is no session {ascii(session_id)[:80]}")
+    own = [str(path) for uri in row.folders if (path := path_of(uri))]
+    if own and str(folders[0]) not in own:
+        raise invalid(Flaw("cwd", f"{session_id} belongs to {', '.join(own)}"))
 
 
 def invalid(flaw: Flaw) -> RequestError:

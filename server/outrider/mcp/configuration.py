@@ -16,6 +16,7 @@ SECONDS: Final = 120.0
 """How long a call may take without progress, where the block says nothing."""
 LONGEST_NAME: Final = 40
 _NAME: Final = linear("mcp.server-name", r"^[\pL\pN_.-]+$")
+_NO_NAME: Final = linear("mcp.no-server-name", r"[^\pL\pN_.-]+")
 _VARIABLE: Final = linear("mcp.variable", r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}$]*))?\}")
 _OTHER: Final = linear("mcp.other-variable", r"\$\{((?:input|command|config):?[^}$]*)\}")
 _FOLDER: Final = ("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}", "${workspaceRoot}")
@@ -70,6 +71,11 @@ class ServerConfig:
         """What it runs or reaches, for the user."""
         what = " ".join(self.argv) if self.argv else self.url
         return f"{what} (with your {', '.join(self.takes)})" if self.takes else what
+
+
+def word_for(name: str) -> str:
+    """A name by which rules and tools can go, for a server that a program lets its users call what they like."""
+    return _NO_NAME.sub("-", name.strip())[:LONGEST_NAME].strip("-")
 
 
 def read_servers(
