@@ -1,11 +1,13 @@
 """A server of the official SDK: the revision of 2026-07-28, streamable HTTP, and a log-in by OAuth on loopback."""
 
 import asyncio
+import gzip
 import json
 import os
 import socket
 import stat
 import sys
+import tracemalloc
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
@@ -116,6 +118,49 @@ async def test_http_without_a_log_in(tmp_path):
         connection.begin()
         assert await connection.ready(60)
         assert await add(connection) == "3"
+        await connection.close()
+    await house.supervisor.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoding", "body"),
+    [
+        ("application/json", "gzip", gzip.compress(bytes(100_000_000), 9)),
+        ("application/json", "gzip, gzip", gzip.compress(gzip.compress(bytes(1000)))),
+        ("text/event-stream", "gzip", gzip.compress(b"data: " + bytes(100_000_000), 9)),
+        ("application/json", "gzip", b"no gzip"),
+    ],
+)
+async def test_an_answer_that_is_packed_is_unpacked_no_further_than_an_answer_may_go(
+    tmp_path, kind, encoding, body
+):
+    async def answer(reader, writer):
+        while (await reader.readline()).strip():
+            pass
+        writer.write(
+            f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Encoding: {encoding}\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+            + body
+        )
+        try:
+            await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    house = around(tmp_path, lambda *_: None)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        connection = connection_to(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp", house)
+        tracemalloc.start()
+        try:
+            connection.begin()
+            assert not await connection.ready(60)
+            assert tracemalloc.get_traced_memory()[1] < 80_000_000
+        finally:
+            tracemalloc.stop()
+        assert connection.state == "failed", connection.error
         await connection.close()
     await house.supervisor.close()
 

@@ -1,6 +1,9 @@
 """`fetch_url`: pages as data, under rules for hosts, and no way to this machine or its network that nobody named."""
 
 import asyncio
+import gzip
+import tracemalloc
+import zlib
 from contextlib import asynccontextmanager
 
 import pytest
@@ -77,6 +80,52 @@ async def test_a_page_is_read_as_data(begin, mode):
     assert "Menu" not in content
     assert "\\u202e" in content
     assert not editor.questions
+
+
+BOMB = gzip.compress(bytes(100_000_000), 9)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "says"),
+    [
+        # A few kilobytes that stand for 100 MB, once and twice packed: no more is unpacked than a page may have.
+        ("gzip", BOMB, "[… the page goes on]"),
+        ("gzip, gzip", gzip.compress(BOMB, 9), "unknown content encoding"),
+        ("br", b"x", "unknown content encoding"),
+        ("gzip", b"no gzip", "incorrect header check"),
+        ("gzip", gzip.compress(b"A line."), "A line."),
+        ("deflate", zlib.compress(b"A line."), "A line."),
+    ],
+)
+async def test_a_packed_page_is_unpacked_no_further_than_a_page_may_go(begin, encoding, body, says):
+    answers = {"/": (200, {"Content-Type": "text/plain", "Content-Encoding": encoding}, body)}
+    tracemalloc.start()
+    try:
+        async with serving(answers) as (port, _):
+            editor = await read(begin, f"http://127.0.0.1:{port}/")
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+    assert says in results(editor)[0][1]
+
+
+@pytest.mark.parametrize(
+    "charset", ["idna", "punycode", "zlib_codec", "unicode_escape", "no-such", "\x00", "utf-8"]
+)
+async def test_a_page_names_no_codec_but_a_charset_of_the_web(begin, charset):
+    answers = {"/": (200, {"Content-Type": f"text/plain; charset={charset}"}, "Zoë. " * 1000)}
+    async with serving(answers) as (port, _):
+        editor = await read(begin, f"http://127.0.0.1:{port}/")
+    ((status, content),) = results(editor)
+    if charset != "\x00":  # which is no header at all
+        assert status == "ok" and "Zoë. Zoë." in content
+
+
+async def test_a_page_in_an_old_charset_is_read(begin):
+    answers = {"/": (200, {"Content-Type": "text/plain; charset=Shift_JIS"}, "日本".encode("shift_jis"))}
+    async with serving(answers) as (port, _):
+        editor = await read(begin, f"http://127.0.0.1:{port}/")
+    assert "日本" in results(editor)[0][1]
 
 
 async def test_another_host_is_asked_about(begin):

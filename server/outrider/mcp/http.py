@@ -1,6 +1,7 @@
 """Streamable HTTP with our proxies and certificates, and with a bound for what a server may answer."""
 
 import asyncio
+import math
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,39 +15,55 @@ from mcp.client.streamable_http import streamable_http_client
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig
 from outrider.mcp.stdio import MOST_BYTES, Streams, bounded
+from outrider.ports.unpacking import ACCEPTED, Unpacking, UnpackingError
 
 CONNECT_SECONDS: Final = 20.0
 _TOO_LONG: Final = f"the answer has more than {MOST_BYTES // 1024 // 1024} MB"
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that fails where it is too long."""
+    """A body, unpacked in small pieces, that fails where it is too long."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, encoding: str, most: float) -> None:
+        self._stream, self._most = stream, most
+        self._unpacking = Unpacking(encoding)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._stream:
-            size += len(chunk)
-            if size > MOST_BYTES:
-                raise httpx2.ReadError(_TOO_LONG)
-            yield chunk
+            try:
+                for number, piece in enumerate(self._unpacking.pieces(chunk)):
+                    if number:
+                        await asyncio.sleep(0)  # what one chunk stands for may take long to read
+                    size += len(piece)
+                    if size > self._most:
+                        raise httpx2.ReadError(_TOO_LONG)
+                    yield piece
+            except UnpackingError as error:
+                raise httpx2.DecodingError(str(error)) from error
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
 class _BoundedTransport(httpx2.AsyncBaseTransport):
-    """Bounds every body but that of a stream of events, each of which the SDK bounds itself."""
+    """Unpacks every body before the SDK does, and bounds all but a stream of events, each of which the SDK bounds itself."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._inner.handle_async_request(request)
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            response.stream = _Bounded(response.stream)
+        headers = response.headers
+        is_endless = headers.get("content-type", "").startswith("text/event-stream")
+        try:
+            body = _Bounded(
+                response.stream, headers.pop("content-encoding", ""), math.inf if is_endless else MOST_BYTES
+            )
+        except UnpackingError as error:
+            await response.aclose()
+            raise httpx2.DecodingError(str(error)) from error
+        response.stream = body
         return response
 
     async def aclose(self) -> None:
@@ -71,7 +88,11 @@ async def over_http(config: ServerConfig, around: Around, auth: Any) -> AsyncGen
     async with (
         httpx2.AsyncClient(
             transport=_BoundedTransport(transport),
-            headers={"User-Agent": f"outrider/{around.version}", **config.headers},
+            headers={
+                "User-Agent": f"outrider/{around.version}",
+                **config.headers,
+                "Accept-Encoding": ACCEPTED,
+            },
             auth=auth,
             timeout=timeout,
             trust_env=False,

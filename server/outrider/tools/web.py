@@ -5,6 +5,7 @@ name can lead to this machine or its network, unless a rule or the setting names
 """
 
 import asyncio
+import codecs
 import hashlib
 import ipaddress
 import socket
@@ -23,6 +24,7 @@ from outrider.ports.clock import Clock
 from outrider.ports.model import ToolCall
 from outrider.ports.patterns import linear
 from outrider.ports.text import spelled_out, visible
+from outrider.ports.unpacking import ACCEPTED, Unpacking
 from outrider.processes import Supervisor
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool, VaryingTool
@@ -48,6 +50,9 @@ _READABLE: Final = (
     "application/javascript",
     "application/yaml",
 )
+_CHARSETS: Final = frozenset({"utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "mac-roman", "cp866", "cp874",
+    "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "euc_jp", "shift_jis", "cp932", "iso2022_jp", "euc_kr", "cp949"})  # fmt: skip
+"""Besides UTF-8, those of ISO 8859 and those of Windows (WHATWG, "Encoding"), as Python calls them."""
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -181,7 +186,11 @@ async def _asked(
                 )
     url, headers, extensions = (
         target.url,
-        {"User-Agent": f"outrider/{web.version}", "Accept": "text/html,text/*,application/json"},
+        {
+            "User-Agent": f"outrider/{web.version}",
+            "Accept": "text/html,text/*,application/json",
+            "Accept-Encoding": ACCEPTED,
+        },
         {},
     )
     if proxy is None:
@@ -197,18 +206,25 @@ async def _asked(
             ) as client,
             client.stream("GET", url, headers=headers, extensions=extensions) as response,
         ):
-            body = bytearray()
-            async for chunk in response.aiter_bytes(65_536):
-                body += chunk
-                if len(body) > MOST_BYTES:
-                    break
             return (
                 response.status_code,
                 {key.lower(): value for key, value in response.headers.items()},
-                bytes(body),
+                await _body(response),
             )
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
         raise FetchError(visible(str(problem)[:300]) or type(problem).__name__) from problem
+
+
+async def _body(response: Any) -> bytes:
+    """The body as far as a page may go: it is measured as it is unpacked, and no further."""
+    body = bytearray()
+    unpacking = Unpacking(response.headers.get("content-encoding", ""))
+    async for chunk in response.aiter_raw():
+        for piece in unpacking.pieces(chunk):
+            body += piece
+            if len(body) > MOST_BYTES:
+                return bytes(body)
+    return bytes(body)
 
 
 async def _addresses(target: _Target, *, needed: bool) -> list[str]:
@@ -269,12 +285,13 @@ async def _result(
 
 
 def _charset(kind: str) -> str:
+    """What a page is decoded with: one of the charsets of the web, as Python has codecs that fail or take minutes."""
     name = kind.partition("charset=")[2].partition(";")[0].strip(" \"'")
     try:
-        "".encode(name or "utf-8")
-    except LookupError:
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError):
         return "utf-8"
-    return name or "utf-8"
+    return found if found in _CHARSETS or found.startswith(("iso8859-", "cp125")) else "utf-8"
 
 
 async def _as_markdown(web: Web, html: str) -> tuple[str, str]:

@@ -10,7 +10,6 @@ import ipaddress
 import socket
 import ssl
 import sys
-import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
@@ -29,6 +28,7 @@ from outrider.models.http.sse import LineSplitter, SseSplitter
 from outrider.ports.clock import Clock
 from outrider.ports.model import FailureKind, ModelFailure
 from outrider.ports.secrets import KeySource, NoKey, Secrets
+from outrider.ports.unpacking import Unpacking, UnpackingError
 from outrider_protocol.settings import KeyHeader, ProviderSettings
 
 if TYPE_CHECKING:
@@ -112,9 +112,6 @@ _LONGEST_EVENT = 16 * 1024 * 1024
 MOST_BYTES: Final = 128 * 1024 * 1024
 """Bytes of one answer, unpacked. The longest answers of today have 128,000 tokens, each in an event of some hundred bytes."""
 _LONGEST_ERROR_BODY = 64 * 1024
-_UNPACKED_AT_ONCE = 64 * 1024
-_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
-_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 _LARGEST_PORT = 65_535
 _KEEP_ALIVE_SECONDS = 55.0
 """Longer than most tools run, shorter than the minute after which common servers drop a connection."""
@@ -525,32 +522,24 @@ class HttpProvider:
 
 
 async def _unpacked(response: "httpx.Response") -> AsyncGenerator[bytes, None]:
-    """The body, unpacked in small pieces: a few bytes can stand for gigabytes, more so if they are packed twice.
+    """The body, unpacked in small pieces.
 
     Raises:
         httpx.HTTPError: It breaks off, or is packed in a way that was not asked for.
     """
     import httpx
 
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in _PACKED | {"", "identity"}:
-        raise httpx.DecodingError("unknown content encoding")
-    packed = zlib.decompressobj(_GZIP_OR_ZLIB) if encoding in _PACKED else None
-    async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_raw())) as chunks:
-        async for chunk in chunks:
-            if packed is None:
-                yield chunk
-                continue
-            rest = chunk
-            while rest:
-                try:
-                    piece = packed.decompress(rest, _UNPACKED_AT_ONCE)
-                except zlib.error as error:
-                    raise httpx.DecodingError(str(error)) from error
-                rest = packed.unconsumed_tail
-                if piece:
-                    yield piece
-                await asyncio.sleep(0)  # what one chunk stands for may take long to read
+    try:
+        unpacking = Unpacking(response.headers.get("content-encoding", ""))
+        async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_raw())) as chunks:
+            async for chunk in chunks:
+                for number, piece in enumerate(unpacking.pieces(chunk)):
+                    if number:
+                        await asyncio.sleep(0)  # what one chunk stands for may take long to read
+                    if piece:
+                        yield piece
+    except UnpackingError as error:
+        raise httpx.DecodingError(str(error)) from error
 
 
 def key_source(settings: ProviderSettings) -> KeySource | None:
