@@ -603,3 +603,33 @@ async def test_a_socket_that_appears_while_a_command_runs_is_reached_by_no_later
         said = await running
         assert world == "bubblewrap" or "reached worked" not in said
         assert "reached worked" not in await machine.python(TRIES + reach, world)
+
+
+LIMITS = """
+import resource
+victim = {victim}
+def tried(label, do):
+    try:
+        do()
+        print(label, "worked")
+    except (OSError, ValueError) as error:
+        print(label, "refused")
+tried("other", lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE, (16, 16)))
+tried("own", lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+print("open files", resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 16)
+"""
+
+
+@in_both_worlds
+@pytest.mark.parametrize("network", [False, True])
+async def test_no_limit_is_set_for_a_process_outside(machine: Machine, world: str, network: bool) -> None:
+    """A limit of one second of the processor ends the editor or the server, one of no bytes has it save nothing."""
+    sleeping = await asyncio.create_subprocess_exec("sleep", "60")
+    try:
+        before = Path(f"/proc/{sleeping.pid}/limits").read_text()
+        said = await machine.python(LIMITS.format(victim=sleeping.pid), world, network=network)
+        assert said.split("\n")[:3] == ["other refused", "own worked", "open files True"]
+        assert Path(f"/proc/{sleeping.pid}/limits").read_text() == before
+    finally:
+        sleeping.kill()
+        await sleeping.wait()

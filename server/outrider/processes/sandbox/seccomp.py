@@ -69,7 +69,7 @@ _MACHINES: Final[Mapping[str, _Machine]] = {
     "x86_64": _Machine(
         0xC000003E,
         {
-            **_COMMON, "socket": 41, "socketpair": 53, "add_key": 248, "request_key": 249, "keyctl": 250,
+            **_COMMON, "prlimit64": 302, "socket": 41, "socketpair": 53, "add_key": 248, "request_key": 249, "keyctl": 250,
             **dict(zip(_CHANGES, (90, 91, 268, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190, 197, 198, 199), strict=True)),
             **dict(zip(_SHARED, (29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71), strict=True)),
             "ioctl": 16, "open": 2, "creat": 85, "mknod": 133, "openat": 257, "mknodat": 259,
@@ -80,7 +80,7 @@ _MACHINES: Final[Mapping[str, _Machine]] = {
         0xC00000B7,
         {
             **_COMMON, **dict(zip(_SHARED, (194, 196, 195, 190, 193, 191, 192, 186, 189, 188, 187), strict=True)),
-            "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218, "keyctl": 219,
+            "prlimit64": 261, "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218, "keyctl": 219,
             "mknodat": 33, "fchmod": 52, "fchmodat": 53, "openat": 56, "fchownat": 54, "fchown": 55, "utimensat": 88,
             "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "ioctl": 29,
         },
@@ -157,6 +157,19 @@ def _bodies(sockets: Sockets) -> dict[str, Sequence[_Instruction]]:
         bodies["socket"] = bodies["socketpair"] = _one_of(_UNIX, _INET, _INET6, _NETLINK)
         return bodies
     bodies |= {name: [_refused(errno.ENOSYS)] for name in _SHARED}
+    # Where processes are shared, limits set for another one end it, or have its files written no further. Its own it may set.
+    bodies["prlimit64"] = [
+        _argument(0),
+        (_EQUAL, 0, 1, 0),
+        (_RETURN, 0, 0, _ALLOW),
+        _argument(2),
+        (_EQUAL, 1, 0, 0),
+        _refused(errno.EPERM),
+        _argument(2, upper=True),
+        (_EQUAL, 1, 0, 0),
+        _refused(errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
     internet: list[_Instruction] = [
         (_EQUAL, 1, 0, _INET),
         (_EQUAL, 0, 1, _INET6),
@@ -198,9 +211,9 @@ def _allowed_without(bits: int) -> list[_Instruction]:
     return [(_ANY_BIT, 0, 1, bits), _refused(errno.EPERM), (_RETURN, 0, 0, _ALLOW)]
 
 
-def _argument(place: int) -> _Instruction:
-    # Its lower half: all arguments here are of 32 bits, and both architectures are little-endian.
-    return (_LOAD, 0, 0, _ARGUMENTS + 8 * place)
+def _argument(place: int, *, upper: bool = False) -> _Instruction:
+    # Both architectures are little-endian; all arguments but addresses are of 32 bits.
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * place + 4 * upper)
 
 
 def _refused(number: int) -> _Instruction:
