@@ -2,8 +2,10 @@
 
 import json
 import re
+import sys
+from pathlib import Path
 
-from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, edit
+from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, edit, give
 from editors.workbench import EXTENSION, Workbench, plain
 
 pytestmark = IN_THE_WORKBENCH
@@ -205,3 +207,30 @@ def test_a_plan_is_changed_and_started_and_what_its_check_says_is_a_problem_at_t
         bench.until(lambda: plain(problems.inner_text()).split()[:1] == ["0"], "that it is gone")
         bench.until(lambda: "checked: " in plain(bench.view_text()), "the evidence")
         assert "Tell everybody" not in plain(bench.view_text()).rpartition("There it is.")[2]
+
+
+def test_what_is_connected_is_shown_with_its_state_and_started_again(begin: Begin) -> None:
+    odd = {
+        "command": sys.executable,
+        "args": ["-u", str(Path(__file__).parents[1] / "mcp" / "odd_server.py")],
+    }
+    old = {"type": "sse", "url": "https://mcp.example/sse"}
+    settings = {"outrider.mcpServers": {"odd": odd, "old": old}}
+    with begin([{"text": "Done."}], settings=settings) as bench:
+        bench.open("tariff.py")
+        bench.command("Outrider: Show What Is Connected")
+        rows = bench.page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row")
+
+        def shown(*texts: str) -> bool:
+            return any(all(text in row for text in texts) for row in map(plain, rows.all_inner_texts()))
+
+        bench.until(lambda: shown("old", "sse is not supported"), "the server that is not taken")
+        give(bench, "Look")
+        bench.until(lambda: "Done." in bench.view_text(), "the end")
+        bench.command("Outrider: Show What Is Connected")
+        bench.until(lambda: shown("odd", "running"), "the server that runs")
+        row = rows.filter(has_text="running").first
+        row.hover()
+        row.get_by_label("Restart This Server").click()
+        bench.until(lambda: shown("odd", "running"), "the server again")
+        bench.shot("connected")

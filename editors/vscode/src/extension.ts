@@ -10,6 +10,7 @@ import type { SessionState } from "./core/session.js";
 import { messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
 import { Connection } from "./editor/connection.js";
+import { connectedCommands, ConnectedView } from "./editor/connected.js";
 import { decidingCommands } from "./editor/deciding.js";
 import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
 import type { House } from "./editor/house.js";
@@ -92,6 +93,7 @@ export function activate(context: vscode.ExtensionContext): void {
     completing,
     update,
   };
+  const connectedView = new ConnectedView(house);
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
@@ -164,6 +166,7 @@ export function activate(context: vscode.ExtensionContext): void {
     historyCommands(house, befores),
     modelCommands(house),
     setupCommands(house),
+    connectedCommands(connectedView),
   ];
   for (const [name, act] of tables.flatMap((table) => Object.entries(table))) {
     context.subscriptions.push(
@@ -176,9 +179,13 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     status,
     proposals,
+    connectedView,
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
-    own.onState(update),
+    own.onState(() => {
+      update();
+      connectedView.look();
+    }),
     vscode.window.onDidChangeTextEditorSelection(() => {
       view.update();
     }),

@@ -608,6 +608,16 @@ commands.setup = {
   end,
 }
 
+commands.servers = {
+  about = 'the MCP and language servers: how they are, log in, start again',
+  run = function()
+    local client = client_of.needed()
+    if client then
+      require('outrider.connected').choose(client)
+    end
+  end,
+}
+
 commands.doctor = {
   about = 'look at the set-up',
   run = function()
