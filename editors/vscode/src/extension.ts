@@ -79,6 +79,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const completing = new Completing();
   let attempt: NodeJS.Timeout | undefined;
   const seenTurns = new Set<string>();
+  let wasRunning = false;
   const house: House = {
     context,
     log,
@@ -131,6 +132,9 @@ export function activate(context: vscode.ExtensionContext): void {
       running: book.running !== undefined,
       retrying: retries.length > 0,
     };
+    // A turn starts the servers it needs.
+    if (wasRunning && !keys.running) connectedView.look();
+    wasRunning = keys.running;
     clearTimeout(attempt);
     // The command is disabled when the time has passed, also where no event comes then.
     if (retries.length > 0) attempt = setTimeout(update, Math.max(0, Math.min(...retries) - Date.now()) + 1);

@@ -105,7 +105,10 @@ export class ConnectedView implements vscode.TreeDataProvider<Line>, vscode.Disp
 
 export function connectedCommands(view: ConnectedView): CommandTable {
   return {
-    connected: () => vscode.commands.executeCommand(`${CONNECTED_VIEW}.focus`),
+    connected: async () => {
+      await vscode.commands.executeCommand(`${CONNECTED_VIEW}.focus`);
+      view.look();
+    },
     lookAgain: () => {
       view.look();
     },
