@@ -28,6 +28,10 @@ _BIG: Final = 256 * 1024
 """Bytes of a message from which on it is read in a thread."""
 _DEPTH: Final = 3
 """Levels of a big message whose parts are read one by one: an item of a list in a result."""
+_AT_ONCE: Final = 64 * 1024
+"""Bytes of messages that are handled without a break."""
+_COST: Final = 4 * 1024
+"""Bytes that a message counts for besides its own."""
 _MOST_WAITING: Final = 64 * 1024 * 1024
 _LONGEST_ERROR: Final = 400
 _KEPT_OF_STDERR: Final = 4096
@@ -113,7 +117,7 @@ class Connection:
 
     async def run(self) -> str:
         """Read until the server is gone; gives why it is."""
-        frames, problem = FrameReader(), ""
+        frames, problem, taken = FrameReader(), "", 0
         errors = asyncio.create_task(self._read_errors())
         try:
             while chunk := await self._process.read(1 << 20):
@@ -121,8 +125,13 @@ class Connection:
                     if isinstance(body, FramingProblem):
                         problem = body.text
                         _log.info("a language server: %s", body.text)
-                    else:
-                        self._take(await _decoded(body))
+                        continue
+                    self._take(await _decoded(body))
+                    taken += _COST + len(body)
+                    if taken >= _AT_ONCE:
+                        # A chunk may hold thousands of messages; others have their turn between them.
+                        taken = 0
+                        await asyncio.sleep(0)
         finally:
             self.close()
             errors.cancel()
