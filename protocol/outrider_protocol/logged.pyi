@@ -400,11 +400,20 @@ class CheckFailure(TypedDict):
     message: str
     severity: Literal["error", "warning"]
 
+class Connection(TypedDict):
+    host: str
+    port: int
+    times: int
+    sent: int
+    received: int
+    problem: NotRequired[str]
+
 class Ran(TypedDict):
     kind: Literal["test", "types", "lint", "build", "other"]
     command: str
     exitCode: NotRequired[int]
     failures: NotRequired[list[CheckFailure]]
+    connections: NotRequired[list[Connection]]
 
 class Problem(TypedDict):
     path: str
@@ -668,6 +677,7 @@ class JobFinished(EventData):
     seconds: NotRequired[float]
     output: NotRequired[str]
     told: NotRequired[str]
+    connections: NotRequired[list[Connection]]
 
 class PlanUpdated(EventData):
     items: list[PlanItem]

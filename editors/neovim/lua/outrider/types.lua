@@ -198,6 +198,15 @@
 ---@field path string
 ---@field reason string
 
+--- What a command wanted of a host through the proxy of `sandbox.network`.
+---@class outrider.Connection
+---@field host string
+---@field port integer
+---@field problem? string
+---@field received integer
+---@field sent integer
+---@field times integer
+
 --- What the user was looking at.
 ---@class outrider.Context
 ---@field diagnostics? outrider.Diagnostics[]
@@ -597,6 +606,7 @@
 
 --- No process of a job is left. Between turns it belongs to none.
 ---@class outrider.JobFinished
+---@field connections? outrider.Connection[]
 ---@field exitCode? integer
 ---@field jobId string
 ---@field output? string
@@ -1074,6 +1084,7 @@
 --- A command that ran, as evidence.
 ---@class outrider.Ran
 ---@field command string
+---@field connections? outrider.Connection[]
 ---@field exitCode? integer
 ---@field failures? outrider.CheckFailure[]
 ---@field kind 'test'|'types'|'lint'|'build'|'other'
@@ -1253,7 +1264,7 @@
 --- What commands can reach; a string stands for `mode`.
 ---@class outrider.SandboxSettings
 ---@field mode? 'off'|'auto'|'required'
----@field network? boolean
+---@field network? boolean|string[]
 ---@field readable? string[]
 ---@field writable? string[]
 

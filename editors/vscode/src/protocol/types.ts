@@ -220,6 +220,16 @@ export interface Conflict {
   reason: string;
 }
 
+/** What a command wanted of a host through the proxy of `sandbox.network`. */
+export interface Connection {
+  host: string;
+  port: number;
+  problem?: string;
+  received: number;
+  sent: number;
+  times: number;
+}
+
 /** What the user was looking at. */
 export interface Context {
   diagnostics?: Diagnostics[];
@@ -638,6 +648,7 @@ export interface Invoked {
 
 /** No process of a job is left. Between turns it belongs to none. */
 export interface JobFinished {
+  connections?: Connection[];
   exitCode?: number;
   jobId: string;
   output?: string;
@@ -1158,6 +1169,7 @@ export interface QueuedRun {
 /** A command that ran, as evidence. */
 export interface Ran {
   command: string;
+  connections?: Connection[];
   exitCode?: number;
   failures?: CheckFailure[];
   kind: "test" | "types" | "lint" | "build" | "other";
@@ -1344,7 +1356,7 @@ export interface SandboxAbsent {
 /** What commands can reach; a string stands for `mode`. */
 export interface SandboxSettings {
   mode?: "off" | "auto" | "required";
-  network?: boolean;
+  network?: boolean | string[];
   readable?: string[];
   writable?: string[];
 }
