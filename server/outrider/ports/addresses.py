@@ -11,12 +11,12 @@ from outrider.ports.patterns import linear
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses that a name stands for, the best first; raises OSError where it stands for none."""
 
-_LONGEST_NAME: Final = 253
+_LONGEST_NAME, _LONGEST_LABEL = 253, 63
 _NAME: Final = linear(
-    "addresses.name", r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+    "addresses.name", r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*"
 )
-_NUMBER: Final = linear("addresses.number", r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
-"""What some programs take for an address, in one of many forms (inet_aton(3))."""
+_NUMBER: Final = linear("addresses.number", r"[0-9]+|0x[0-9a-f]*")
+"""The last part of what some programs take for an address, in one of many forms (inet_aton(3))."""
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -67,11 +67,10 @@ def host_name(text: str) -> str | None:
         name = (name if name.isascii() else name.encode("idna").decode("ascii")).lower()
     except UnicodeError:
         return None
-    if len(name) > _LONGEST_NAME or _NAME.fullmatch(name) is None or is_number(name):
-        return None
-    return name
+    is_short = len(name) <= _LONGEST_NAME and all(len(label) <= _LONGEST_LABEL for label in name.split("."))
+    return name if is_short and _NAME.fullmatch(name) is not None and not is_number(name) else None
 
 
 def is_number(name: str) -> bool:
     """Whether programs may take a name for an address, in one of the many forms that these have (inet_aton(3))."""
-    return _NUMBER.fullmatch(name) is not None
+    return _NUMBER.fullmatch(name.rpartition(".")[2]) is not None
