@@ -321,6 +321,15 @@ class WireProviderData(TypedDict):
     model: str
     blocks: str
 
+class WebPage(TypedDict):
+    url: str
+    title: NotRequired[str]
+
+class WebSearch(TypedDict):
+    query: NotRequired[str]
+    pages: list[WebPage]
+    problem: NotRequired[str]
+
 class ModelResponded(EventData):
     purpose: str
     messageId: str
@@ -331,6 +340,7 @@ class ModelResponded(EventData):
     usage: NotRequired[Usage]
     latency: NotRequired[Latency]
     providerData: NotRequired[WireProviderData]
+    searches: NotRequired[list[WebSearch]]
 
 class ModelFailed(EventData):
     purpose: str

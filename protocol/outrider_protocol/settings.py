@@ -208,6 +208,9 @@ class ModelSettings(Wire):
     `whole` without any of the three; absent: all."""
     thinking: Thinking | None = None
     """How much it thinks, in place of the setting `thinking`."""
+    web_search: bool = False
+    """Whether its provider searches the web for it (`anthropic` and `openai-responses`), when and for what it wants: the provider sees what
+    it looks for, and may open pages. Not while a rule denies or asks about `web_search`."""
 
 
 class TierSettings(Wire):

@@ -64,6 +64,8 @@ from outrider_protocol.events.model import (
     ModelSwitched,
     RouteCandidate,
     SessionTitled,
+    WebPage,
+    WebSearch,
     WireProviderData,
     WireToolCall,
 )
@@ -261,6 +263,8 @@ __all__ = [
     "VerdictFound",
     "VerifyFinished",
     "VerifyStarted",
+    "WebPage",
+    "WebSearch",
     "WireHunk",
     "WireImage",
     "WireProviderData",

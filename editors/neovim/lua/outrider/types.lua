@@ -796,6 +796,7 @@
 ---@field providerData? outrider.WireProviderData
 ---@field purpose? string
 ---@field reasoning? string
+---@field searches? outrider.WebSearch[]
 ---@field secrets? outrider.Secret[]
 ---@field text string
 ---@field toolCalls outrider.WireToolCall[]
@@ -838,6 +839,7 @@
 ---@field toolFormat? 'native'|'hermes'|'qwen3-coder-xml'|'llama3-json'|'pythonic'|'llama4-pythonic'|'mistral'|'deepseek'|'glm-xml'|'kimi'|'granite'|'harmony'|'minimax-xml'|'gemma'|'lfm2'|'json-array'|'bare-json'|'react'|'react-json'|'bracket'|'outrider'
 ---@field toolStrength? 'weak'|'medium'|'strong'
 ---@field vision? boolean
+---@field webSearch? boolean
 
 --- The model gets and writes tool calls as text from now on, and the request is made again.
 ---@class outrider.ModelSwitched
@@ -1819,6 +1821,17 @@
 ---@field summary? string
 ---@field turnId string
 ---@field usage? outrider.Usage
+
+--- A page that a search found or opened.
+---@class outrider.WebPage
+---@field title? string
+---@field url string
+
+--- What a provider did on the web for a model.
+---@class outrider.WebSearch
+---@field pages? outrider.WebPage[]
+---@field problem? string
+---@field query? string
 
 --- What the tool `fetch_url` may read.
 ---@class outrider.WebSettings

@@ -859,6 +859,7 @@ export interface ModelResponded {
   providerData?: WireProviderData;
   purpose?: string;
   reasoning?: string;
+  searches?: WebSearch[];
   secrets?: Secret[];
   text: string;
   toolCalls: WireToolCall[];
@@ -904,6 +905,7 @@ export interface ModelSettings {
   toolFormat?: "native" | "hermes" | "qwen3-coder-xml" | "llama3-json" | "pythonic" | "llama4-pythonic" | "mistral" | "deepseek" | "glm-xml" | "kimi" | "granite" | "harmony" | "minimax-xml" | "gemma" | "lfm2" | "json-array" | "bare-json" | "react" | "react-json" | "bracket" | "outrider";
   toolStrength?: "weak" | "medium" | "strong";
   vision?: boolean;
+  webSearch?: boolean;
 }
 
 /** The model gets and writes tool calls as text from now on, and the request is made again. */
@@ -1972,6 +1974,19 @@ export interface WaitResult {
   summary?: string;
   turnId: string;
   usage?: Usage;
+}
+
+/** A page that a search found or opened. */
+export interface WebPage {
+  title?: string;
+  url: string;
+}
+
+/** What a provider did on the web for a model. */
+export interface WebSearch {
+  pages?: WebPage[];
+  problem?: string;
+  query?: string;
 }
 
 /** What the tool `fetch_url` may read. */

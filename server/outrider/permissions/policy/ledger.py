@@ -29,7 +29,7 @@ from outrider.permissions.policy.ruling import Ruling, named_parts, ruling_on
 from outrider.permissions.shell.reading import read_command
 from outrider.ports.addresses import host_name
 from outrider.ports.clock import Clock
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.settings import Effect, PermissionMode
 
 LEDGER: Final = "rules.toml"
 WORKSPACE_RULES: Final = Path(".outrider") / "rules.toml"
@@ -149,6 +149,16 @@ class Ledger:
             if covers_host(rule if named is None else replace(rule, host=f"{below}{named}"), (host,)):
                 return f"rule: {rule.text}"
         return None
+
+    def closes(self, tool: str, effect: Effect) -> bool:
+        """Whether a rule denies or asks about a tool that nobody is asked about each time, of one host or all: then it is not there."""
+        return self._unknown() is not None or any(
+            rule.decision != "allow"
+            and rule.tool in {tool, "*", effect}
+            and rule.command is None
+            and rule.path is None
+            for rule in self.rules
+        )
 
     def parts(self, command: Command, mode: PermissionMode) -> list[Part]:
         """The parts of a command line, each judged by itself."""
