@@ -150,6 +150,12 @@ class Said:
     signed: str = ""
     finish: str | None = None
     """The provider's own word, where it is not the usual one."""
+    searched: str = ""
+    """What the provider searched the web for, in the dialects that can."""
+
+
+PAGE = {"url": "https://found.example/page", "title": "Found"}
+"""What a search finds."""
 
 
 def streams(kind: str, said: Said, size: int | None = None) -> Answer:
@@ -287,6 +293,12 @@ def anthropic(said: Said) -> bytes:
         signature = {"type": "signature_delta", "signature": said.signed}
         block({"type": "thinking", "thinking": "", "signature": ""}, *thoughts, signature)
         block({"type": "redacted_thinking", "data": f"redacted {said.signed}"})
+    if said.searched:
+        query = json.dumps({"query": said.searched})
+        use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        block(use, *({"type": "input_json_delta", "partial_json": p} for p in ["", *pieces(query)]))
+        found = {"type": "web_search_result", **PAGE, "encrypted_content": "ZW5j", "page_age": None}
+        block({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]})
     if said.text:
         block({"type": "text", "text": ""}, *({"type": "text_delta", "text": p} for p in pieces(said.text)))
     for call_id, name, arguments in said.calls:
@@ -318,6 +330,16 @@ def responses(said: Said) -> bytes:
         ]
         summary = [{"type": "summary_text", "text": said.reasoning}]
         item(begun, {"encrypted_content": said.signed, "summary": summary}, *deltas)
+    if said.searched:
+        action = {"type": "search", "query": said.searched, "queries": [said.searched]}
+        item(
+            {"id": "ws_1", "type": "web_search_call", "status": "in_progress"},
+            {"status": "completed", "action": {**action, "sources": [{"type": "url", "url": PAGE["url"]}]}},
+            *(
+                {"type": f"response.web_search_call.{state}", "item_id": "ws_1"}
+                for state in ("in_progress", "searching", "completed")
+            ),
+        )
     if said.text:
         begun = {"id": "msg_1", "type": "message", "role": "assistant", "phase": "commentary", "content": []}
         deltas = [{"type": "response.output_text.delta", "delta": piece} for piece in pieces(said.text)]

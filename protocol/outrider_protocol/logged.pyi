@@ -321,6 +321,15 @@ class WireProviderData(TypedDict):
     model: str
     blocks: str
 
+class WebPage(TypedDict):
+    url: str
+    title: NotRequired[str]
+
+class WebSearch(TypedDict):
+    query: NotRequired[str]
+    pages: list[WebPage]
+    problem: NotRequired[str]
+
 class ModelResponded(EventData):
     purpose: str
     messageId: str
@@ -331,6 +340,7 @@ class ModelResponded(EventData):
     usage: NotRequired[Usage]
     latency: NotRequired[Latency]
     providerData: NotRequired[WireProviderData]
+    searches: NotRequired[list[WebSearch]]
 
 class ModelFailed(EventData):
     purpose: str
@@ -400,11 +410,20 @@ class CheckFailure(TypedDict):
     message: str
     severity: Literal["error", "warning"]
 
+class Connection(TypedDict):
+    host: str
+    port: int
+    times: int
+    sent: int
+    received: int
+    problem: NotRequired[str]
+
 class Ran(TypedDict):
     kind: Literal["test", "types", "lint", "build", "other"]
     command: str
     exitCode: NotRequired[int]
     failures: NotRequired[list[CheckFailure]]
+    connections: NotRequired[list[Connection]]
 
 class Problem(TypedDict):
     path: str
@@ -668,6 +687,7 @@ class JobFinished(EventData):
     seconds: NotRequired[float]
     output: NotRequired[str]
     told: NotRequired[str]
+    connections: NotRequired[list[Connection]]
 
 class PlanUpdated(EventData):
     items: list[PlanItem]

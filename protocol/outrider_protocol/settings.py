@@ -3,7 +3,16 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import (
+    AwareDatetime,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from outrider_protocol.wire import Wire
 
@@ -199,6 +208,9 @@ class ModelSettings(Wire):
     `whole` without any of the three; absent: all."""
     thinking: Thinking | None = None
     """How much it thinks, in place of the setting `thinking`."""
+    web_search: bool = False
+    """Whether its provider searches the web for it (`anthropic` and `openai-responses`), when and for what it wants: the provider sees what
+    it looks for, and may open pages. Not while a rule denies or asks about `web_search`."""
 
 
 class TierSettings(Wire):
@@ -281,17 +293,43 @@ SANDBOX_MODES: tuple[SandboxMode, ...] = ("off", "auto", "required")
 """From the widest to the narrowest."""
 
 
+AllowedHost = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^((\*\.)?[^\s*/:@\[\]]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?)$", max_length=260
+    ),
+]
+
+
+def _in_one_sentence(given: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """A value of `sandbox.network`; what is wrong with one is said of the whole, not of one of the two that it may be."""
+    try:
+        return handler(given)
+    except ValidationError as error:
+        raise PydanticCustomError(
+            "hosts",
+            "must be true, false or a list of hosts such as `pypi.org`, `*.example.org`, `example.org:8080` or `10.0.0.1`",
+        ) from error
+
+
 class SandboxSettings(Wire):
     """What commands can reach; a string stands for `mode`."""
 
     mode: SandboxMode = "auto"
     """`off`: never. `auto`: where the system can. `required`: nothing runs without one."""
-    network: bool = False
-    """Whether commands in the sandbox reach the network."""
+    network: Annotated[bool | list[AllowedHost], WrapValidator(_in_one_sentence)] = False
+    """Whether commands in the sandbox reach the network; or the only hosts that they reach, by the proxy variables: `pypi.org`,
+    `*.example.org` for those below it, `host:port` (else 80 and 443). An address of this machine or a private network must be listed itself, also
+    where a listed name stands for it. On Linux, where the system gives commands a network of their own."""
     readable: list[NamedPath] = Field(default_factory=list)
     """Further paths to read, absolute or `~/…`."""
     writable: list[NamedPath] = Field(default_factory=list)
     """Further paths to write."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The only hosts that commands reach; none where they reach all or nobody."""
+        return () if isinstance(self.network, bool) else tuple(self.network)
 
     @model_validator(mode="before")
     @classmethod
@@ -532,7 +570,7 @@ WORKSPACE: dict[str, str] = {
     "permissionMode": "narrower only",
     "limits": "smaller only",
     "sandbox": "narrower only",
-    "sandbox.network": "`false` only",
+    "sandbox.network": "`false` or fewer hosts",
     "sandbox.readable": "fewer only",
     "sandbox.writable": "fewer only",
     "events": "yes",

@@ -321,8 +321,10 @@ def _narrow_sandbox(base: Settings, value: Any, update: dict[str, Any], messages
 
 def _widens_sandbox(before: Any, after: Any) -> bool:
     if isinstance(after, bool):
-        return after and not before
+        return after and before is not True
     if isinstance(after, list):
+        if isinstance(before, bool):  # hosts, where there were all or none
+            return not before and after != []
         return any(path not in before for path in cast("list[str]", after))
     return SANDBOX_MODES.index(after) < SANDBOX_MODES.index(before)
 

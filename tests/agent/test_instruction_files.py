@@ -4,7 +4,7 @@ import pytest
 from scripting import DONE, call, step
 from test_context import of_type, read, sent
 
-from outrider.agent.context.instruction_files import NAMES, folder_of
+from outrider.agent.context.instruction_files import DEEPEST_IMPORT, NAMES, folder_of, imports_in
 
 
 def say(workspace, **told):
@@ -100,3 +100,84 @@ async def test_a_session_of_before_is_not_told_again_when_another_name_wins_late
     )
     await editor.run("Look")
     assert [one["path"] for one in of_type(editor, "instructions.found")] == ["src/CLAUDE.md"]
+
+
+# --- imports ---------------------------------------------------------------------------------------------------------
+
+
+async def test_what_instructions_import_is_told_with_them(begin, workspace):
+    say(
+        workspace,
+        **{
+            "CLAUDE.md": "Read @AGENTS.md.\n- style: @docs/style.md, please\n",
+            "AGENTS.md": "",
+            "docs/style.md": "Two spaces.\n@../docs/more/deep.txt\n@style.md\n@../CLAUDE.md\n",
+            "docs/more/deep.txt": "Deep rule.\n",
+            "src/AGENTS.md": "@../docs/more/deep.txt\n",
+            "src/x.py": "x = 1\n",
+        },
+    )
+    editor = await begin("stock", [read("src/x.py", "x"), DONE])
+    await editor.run("Look")
+    text = (await sent(editor))[0][0].text
+    assert "style: @docs/style.md, please\n\nFrom docs/style.md:\nTwo spaces." in text
+    assert "\n\nFrom docs/more/deep.txt:\nDeep rule." in text
+    assert text.count("Two spaces.") == text.count("Deep rule.") == text.count("Read @AGENTS.md.") == 1
+    (found,) = of_type(editor, "instructions.found")
+    assert found["told"].endswith("@../docs/more/deep.txt\n\nFrom docs/more/deep.txt:\nDeep rule.")
+
+
+async def test_imports_go_so_deep_and_no_deeper(begin, workspace):
+    chain = {f"{number}.md": f"Level {number}.\n@{number + 1}.md\n" for number in range(1, 9)}
+    say(workspace, **{"AGENTS.md": "@1.md\n", **chain})
+    text = await system_of(begin)
+    assert f"Level {DEEPEST_IMPORT}." in text
+    assert f"Level {DEEPEST_IMPORT + 1}." not in text
+
+
+async def test_no_import_reaches_into_a_workspace_folder_below(begin, workspace):
+    below = workspace / "below"
+    below.mkdir()
+    (workspace / "link.md").symlink_to(below / "theirs.md")
+    say(workspace, **{"AGENTS.md": "Mine.\n@below/theirs.md\n@link.md\n", "below/theirs.md": "Theirs.\n"})
+    text = await system_of(begin, folders=[workspace, below])
+    assert "Mine." in text
+    assert "Theirs." not in text
+
+
+async def test_no_import_brings_in_what_is_shut_or_lies_elsewhere(begin, workspace, outrider_workspace):
+    other = outrider_workspace({"theirs.md": "From another folder.\n"}, "other")
+    outside = workspace.parent / "outside.md"
+    outside.write_text("From outside.\n")
+    (workspace / "link.md").symlink_to(outside)
+    (workspace / "across.md").symlink_to(other / "theirs.md")
+    named = ("shut.md", "secrets/id_rsa.txt", "link.md", "across.md", "../outside.md", "../other/theirs.md", "~/outside.md", "gone.md", str(outside))  # fmt: skip
+    say(
+        workspace,
+        **{
+            "AGENTS.md": "".join(f"@{one}\n" for one in named) + "@seen.md\n",
+            "shut.md": "Shut.\n",
+            ".outriderignore": "shut.md\nsecrets/\n",
+            "secrets/id_rsa.txt": "Key.\n",
+            "seen.md": "Seen.\n",
+        },
+    )
+    text = await system_of(begin, folders=[workspace, other])
+    assert "Seen." in text
+    for foreign in ("From outside", "From another folder", "Shut.", "Key."):
+        assert foreign not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("@a.md", ["a.md"]),
+        ("See @./docs/a.md, and (@b.md) @b.txt.", ["./docs/a.md", "b.txt"]),
+        ("`@a.md` but @b.md", ["b.md"]),
+        ("```\n@a.md\n~~~\n@b.md\n```\n@c.md", ["c.md"]),
+        ("ada@example.md @types/node @alice @/etc/a.md @~/a.md", []),
+        ("@a.md @a.md", ["a.md"]),
+    ],
+)
+def test_which_words_import(text, found):
+    assert imports_in(text) == found

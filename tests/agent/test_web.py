@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 from scripting import DONE, step
 
-from outrider.tools.web import _not_public, named_hosts
+from outrider.ports.addresses import why_not_public
+from outrider.tools.web import named_hosts
 
 pytestmark = pytest.mark.usefixtures("replayed_at_once")
 PAGE = """<html><head><title>A page \x1b[2J</title><script>evil()</script></head><body><nav>Menu</nav>
@@ -221,12 +222,12 @@ async def test_addresses_that_are_none(begin, url):
     ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "::1", "fe80::1", "fd00::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "0.0.0.0", "224.0.0.1", "100.64.0.1"],
 )  # fmt: skip
 def test_addresses_that_are_not_of_the_internet(address):
-    assert _not_public(address)
+    assert why_not_public(address)
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
 def test_addresses_of_the_internet(address):
-    assert _not_public(address) is None
+    assert why_not_public(address) is None
 
 
 def test_lists_of_hosts():

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outrider.models.decode import decode, main
+from outrider.models.searches import searches_in_words, searches_of
+from outrider.ports.model import ProviderData
 from provider_server import IN_DIALECT, USAGE, Said, data
 
 KINDS = sorted(IN_DIALECT)
@@ -452,3 +454,124 @@ def test_the_command_says_what_is_wrong(wrong, capsys):
         main(wrong)
     assert end.value.code == 2
     assert "error:" in capsys.readouterr().err
+
+
+# --- searches of the provider ------------------------------------------------------------------------------------
+
+
+def told(blocks):
+    data = ProviderData("some/model", json.dumps(blocks))
+    return [(one.query, list(one.pages), one.problem) for one in searches_of(data)]
+
+
+def test_anthropic_searches_are_told_with_the_pages_that_they_found():
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    page = {
+        "type": "web_search_result",
+        "url": "https://a.example/x",
+        "title": "A\u202e",
+        "encrypted_content": "e",
+    }
+    result = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [page]}
+    cited = {"type": "web_search_result_location", "url": page["url"], "cited_text": "so"}
+    got = decode(
+        "anthropic",
+        anthropic(
+            {"type": "content_block_start", "index": 0, "content_block": use},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"query": "what is new"}'}},
+            {"type": "content_block_start", "index": 1, "content_block": result},
+            {"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": "It is "}},
+            {"type": "content_block_delta", "index": 2, "delta": {"type": "citations_delta", "citation": cited}},
+            {"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "so."}},
+        ),
+    )  # fmt: skip
+    assert (got["text"], got["tool_calls"]) == ("It is so.", [])
+    assert kept(got) == [
+        {**use, "input": {"query": "what is new"}},
+        result,
+        ["text", 9, {"citations": [cited]}],
+    ]
+    assert told(kept(got)) == [("what is new", [("https://a.example/x", "A\\u202e")], None)]
+
+
+def test_anthropic_search_that_failed_and_an_answer_that_was_paused():
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+    failed = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+    result = {"type": "web_search_tool_result", "tool_use_id": "s", "content": failed}
+    blocks = [
+        {"type": "content_block_start", "index": number, "content_block": block}
+        for number, block in enumerate((use, result))
+    ]
+    got = decode("anthropic", anthropic(*blocks, stop="pause_turn"))
+    assert told(kept(got)) == [("x", [], "max_uses_exceeded")]
+    # It is asked to go on, as after any answer that was cut off.
+    assert (got["finish_reason"], got["response"]["finishReason"]) == ("pause_turn", "length")
+
+
+def test_openai_searches_are_told_and_go_back_as_they_came():
+    search = {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search", "query": "a", "queries": ["a", "b"], "sources": [{"type": "url", "url": "https://a.example"}]},
+    }  # fmt: skip
+    opened = {"type": "web_search_call", "id": "ws_2", "status": "failed", "action": {"type": "open_page", "url": "https://b.example"}}  # fmt: skip
+    said = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "So.", "annotations": [{"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 3}]}]}  # fmt: skip
+    begun = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "web_search_call", "id": "ws_1", "status": "in_progress"}}  # fmt: skip
+    got = decode(
+        "openai-responses",
+        data(
+            begun,
+            {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws_1"},
+            {"type": "response.output_item.done", "output_index": 0, "item": search},
+            {"type": "response.output_item.done", "output_index": 1, "item": opened},
+            {"type": "response.output_item.done", "output_index": 2, "item": said},
+            {
+                "type": "response.completed",
+                "response": {"status": "completed", "output": [search, opened, said]},
+            },
+        ),
+    )
+    assert (got["text"], got["tool_calls"]) == ("So.", [])
+    assert kept(got) == [search, opened, ["text", 3]]
+    assert told(kept(got)) == [
+        ("a", [("https://a.example", None)], None),
+        ("b", [], None),
+        (None, [("https://b.example", None)], "failed"),
+    ]
+
+
+ODD = st.sampled_from(
+    [None, 3, "x", [], {}, {"query": 3}, {"queries": "x"}, {"queries": [1, None, {}]}, {"sources": {}}, {"sources": [1, {"url": []}]},
+     {"url": {}}, {"url": "u"}, [None, {"url": "u", "title": []}], {"error_code": []}, {"query": "x" * 9_999}]
+)  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "type": st.sampled_from(["server_tool_use", "web_search_tool_result", "web_search_call"]),
+                "name": st.just("web_search"),
+            },
+            optional=dict.fromkeys(("id", "tool_use_id", "input", "content", "action", "status"), ODD),
+        ),
+        max_size=8,
+    )
+)
+def test_whatever_a_provider_says_of_searches_is_told_or_left_out(blocks):
+    assert len(told(blocks)) <= 20
+
+
+def test_searches_in_words():
+    pages = [{"url": "https://a.example"}, {"url": "https://b.example", "title": "B"}]
+    searches = [
+        {"query": "x", "pages": pages},
+        {"pages": pages[:1]},
+        {"query": "y", "pages": [], "problem": "unavailable"},
+    ]
+    assert searches_in_words({"searches": searches}) == [
+        "searched the web for “x”: https://a.example, https://b.example",
+        "opened https://a.example",
+        "searched the web for “y” (failed: unavailable)",
+    ]

@@ -366,3 +366,36 @@ async def test_openai_has_its_own_word_for_the_limit_and_short_ids(sent):
 
 async def test_openrouter_is_asked_for_the_cost(sent):
     assert (await sent("openai-chat", host="https://openrouter.ai/api/v1"))["usage"] == {"include": True}
+
+
+# --- searches of the provider ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool"),
+    [
+        ("anthropic", {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}),
+        ("openai-responses", {"type": "web_search"}),
+    ],
+)
+async def test_the_search_of_the_provider_is_offered_where_it_is_set_and_may_be(kind, tool, wire, provide):
+    async def offered(*, searches=True, may=True, tools=(READ,)):
+        wire.plays(kind, Said("ok"))
+        model = MODELS[kind](provide(kind=kind), "gpt-5", ids=SequentialIds(), searches=searches)
+        request = ModelRequest("main", TALK, tools, max_tokens=99, may_search=may)
+        last = [item async for item in model.stream(request)][-1]
+        assert not isinstance(last, ModelFailure), last
+        return wire.received[-1].json
+
+    body = await offered()
+    assert body["tools"][1:] == [tool]
+    assert ("web_search_call.action.sources" in body.get("include", [])) is (kind == "openai-responses")
+    named = ToolSpec("web_search", "Another one.", {"type": "object"})
+    for other in (
+        await offered(searches=False),
+        await offered(may=False),
+        await offered(tools=(named,)),
+        await offered(tools=()),
+    ):
+        assert tool not in other.get("tools", [])
+        assert "web_search_call.action.sources" not in (other.get("include") or [])

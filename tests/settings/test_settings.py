@@ -472,6 +472,10 @@ def test_a_text_is_the_mode_of_the_sandbox() -> None:
         ("none", "sandbox.mode"),
         ({"readable": ["notes"]}, "sandbox.readable.0"),
         ({"writable": ["~"]}, "sandbox.writable.0"),
+        ({"network": ["*"]}, "sandbox.network"),
+        ({"network": ["https://pypi.example"]}, "sandbox.network"),
+        ({"network": ["10.0.0.0/8"]}, "sandbox.network"),
+        ({"network": "pypi.example"}, "sandbox.network"),
         ({"hosts": []}, "sandbox.hosts"),
         (3, "sandbox"),
     ],
@@ -493,6 +497,7 @@ def test_a_wrong_value_of_the_sandbox_is_left_out(value: Any, said: str) -> None
         ({"writable": ["/"]}, {}),
         (["off"], {}),
         ({"mode": 3}, {}),
+        ({"network": ["pypi.example"]}, {"network": ["pypi.example"]}),
     ],
 )
 def test_a_workspace_can_only_narrow_the_sandbox(said: Any, comes_to: dict[str, Any]) -> None:
@@ -501,3 +506,22 @@ def test_a_workspace_can_only_narrow_the_sandbox(said: Any, comes_to: dict[str, 
     assert layered.settings.sandbox == base.sandbox.model_copy(update=comes_to)
     wanted = len(said) if isinstance(said, dict) else 1
     assert bool(layered.messages) is (len(comes_to) < wanted)
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "after"),
+    [
+        (False, ["pypi.example"], False),
+        (False, [], []),
+        (["pypi.example", "files.example"], True, None),
+        (["pypi.example", "files.example"], ["files.example"], ["files.example"]),
+        (["pypi.example"], ["evil.example"], None),
+        (["*.example"], ["pypi.example", "*.example"], None),
+        (["pypi.example"], False, False),
+    ],
+)
+def test_a_workspace_opens_no_host(before: Any, said: Any, after: Any) -> None:
+    base = Settings(sandbox=SandboxSettings(network=before))
+    layered = narrowed(base, {"sandbox": {"network": said}})
+    assert layered.settings.sandbox.network == (before if after is None else after)
+    assert bool(layered.messages) is (layered.settings.sandbox.network != said)

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from outrider_protocol.events.base import EventData
+from outrider_protocol.events.tools import Connection
 
 JobStatus = Literal[
     "exited",
@@ -74,3 +75,5 @@ class JobFinished(EventData):
     """What it printed, head and tail; absent if its turn, session or server ended it."""
     told: str | None = None
     """What the model gets about it with its next request; absent if it knows."""
+    connections: list[Connection] | None = None
+    """The hosts of `sandbox.network`, and others, that it wanted to reach."""

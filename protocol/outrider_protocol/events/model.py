@@ -168,6 +168,26 @@ class WireProviderData(Wire):
     """JSON text, for that model alone."""
 
 
+class WebPage(Wire):
+    """A page that a search found or opened."""
+
+    url: str
+    """Its address."""
+    title: str | None = None
+    """If the provider tells it."""
+
+
+class WebSearch(Wire):
+    """What a provider did on the web for a model."""
+
+    query: str | None = None
+    """What it searched for; absent if it opened a page."""
+    pages: list[WebPage] = Field(default_factory=list[WebPage])
+    """What it found or opened, 20 at most."""
+    problem: str | None = None
+    """Why it failed, in the provider's word."""
+
+
 class ModelResponded(EventData):
     """The model answered."""
 
@@ -189,6 +209,8 @@ class ModelResponded(EventData):
     """Absent for scripts."""
     provider_data: WireProviderData | None = None
     """What the model wants back word for word."""
+    searches: list[WebSearch] | None = None
+    """What the provider did on the web for it (`webSearch`), 20 at most. It is in `providerData` too."""
 
 
 class ModelFailed(EventData):

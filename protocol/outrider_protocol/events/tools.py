@@ -74,6 +74,23 @@ class CheckFailure(Wire):
     """How bad it is."""
 
 
+class Connection(Wire):
+    """What a command wanted of a host through the proxy of `sandbox.network`."""
+
+    host: str
+    """Its name or address, in lower case; `…` for those that are too many."""
+    port: int
+    """Of the host."""
+    times: int
+    """Connections."""
+    sent: int
+    """Bytes that went there."""
+    received: int
+    """Bytes that came from there."""
+    problem: str | None = None
+    """Why it was refused or failed."""
+
+
 class Ran(Wire):
     """A command that ran, as evidence."""
 
@@ -85,6 +102,8 @@ class Ran(Wire):
     """Its exit code; absent if it was ended."""
     failures: list[CheckFailure] | None = None
     """Of a check that failed: what it says is wrong in files of the workspace, 100 at most."""
+    connections: list[Connection] | None = None
+    """The hosts of `sandbox.network`, and others, that it wanted to reach."""
 
 
 class ReadText(Wire):

@@ -33,6 +33,7 @@ from outrider.acp.client import Client
 from outrider.acp.questions import Subject, ToolContent, text_content
 from outrider.agent.interaction.quoting import code_block, short
 from outrider.agent.service.notices import call_in_words, retry_in_words
+from outrider.models.searches import searches_in_words
 from outrider.ports.events import LoggedEvent, StreamFrame
 from outrider.ports.text import visible
 from outrider.transport.frames import FrameSender
@@ -217,6 +218,8 @@ class Updates:
             self._say("user", text, message_id)
 
     def _responded(self, data: logged.ModelResponded) -> None:
+        for line in searches_in_words(data):
+            self._say("thought", f"\n{line}\n", data["messageId"])
         if self.is_replay and data["purpose"] == "main":
             if reasoning := data.get("reasoning"):
                 self._say("thought", reasoning, data["messageId"])

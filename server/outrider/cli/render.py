@@ -17,6 +17,7 @@ from rich.text import Text
 from outrider.cli.diffs import FILE_LINES, counts, counts_of, cut, diff_lines, diff_style, told_and_diffs
 from outrider.cli.problems import Problems
 from outrider.cli.terminal import Flow, TextFlow, one_line, plain_output, visible
+from outrider.models.searches import searches_in_words
 from outrider.ports.model import READ_ANEW
 from outrider_protocol import EDIT_TOOLS, logged
 from outrider_protocol.settings import is_script
@@ -409,6 +410,8 @@ class Renderer:
         if rest.strip():
             self._flow.put(f"{source}/text", rest, "")
         self._flow.end()
+        for line in searches_in_words(data):
+            self._line(visible(line), "dim")
 
     # --- tool calls ------------------------------------------------------------------------------------------
 

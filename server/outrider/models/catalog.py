@@ -49,6 +49,8 @@ from outrider_protocol.settings import (
 
 _TELLING: frozenset[ProviderKind] = frozenset({"openai-chat", "gemini"})
 """The dialects whose servers say in their list of models how much each can take; Ollama says it in another way."""
+_SEARCHING: frozenset[ProviderKind] = frozenset({"anthropic", "openai-responses"})
+"""The dialects in which a provider searches the web. Gemini's does not go together with tools."""
 _DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
     "openai-chat": OpenAiChatModel,
     "openai-responses": OpenAiResponsesModel,
@@ -128,6 +130,7 @@ class Catalog:
         """Models whose answers begin within a thought."""
         self._paces: dict[str, Pace] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
+        self._told_of_search: set[str] = set()
 
     async def open(
         self,
@@ -284,8 +287,21 @@ class Catalog:
             # The table knows families, whose members may differ in that.
             reasons=profile.reasoning if profile.sources["reasoning"] == "settings" else None,
             thinking=self._thinking_of(reference),
+            searches=self._is_to_search(reference, settings.kind),
         )
         return self._profiled(opened, reference, learned)
+
+    def _is_to_search(self, reference: str, kind: ProviderKind) -> bool:
+        """Whether the provider searches the web for a model; says once where it shall and cannot."""
+        given = self._given.get(reference)
+        if given is None or not given.web_search:
+            return False
+        if kind not in _SEARCHING and reference not in self._told_of_search:
+            self._told_of_search.add(reference)
+            self.warn(
+                f"models.{reference}.webSearch: {kind} offers no search of the web here, so there is none"
+            )
+        return kind in _SEARCHING
 
     def _thinking_of(self, reference: str) -> Thinking | None:
         given = self._given.get(reference)

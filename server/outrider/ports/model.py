@@ -269,6 +269,8 @@ class ModelRequest:
     """Ids of the calls whose results are errors."""
     images: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The contents of the images of its messages, by hash, as far as they are there."""
+    may_search: bool = False
+    """Whether the provider may search the web for it, where that is set for the model."""
 
 
 @dataclass(frozen=True, slots=True)

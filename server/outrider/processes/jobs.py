@@ -5,12 +5,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from outrider.ports.clock import Clock
 from outrider.processes.commands import Capture, CommandResult, run_command
 from outrider.processes.launcher import Launch
 from outrider.processes.supervisor import SpawnProblem, Supervisor
+
+if TYPE_CHECKING:
+    from outrider.processes.sandbox.gateway import Way
 
 MOST_RUNNING: Final = 8
 """Jobs of one session that run at once."""
@@ -44,6 +47,8 @@ class JobOrder:
     output_limit: int
     is_full: Callable[[], Awaitable[bool]] | None = None
     """See `run_command`."""
+    way: "Way | None" = None
+    """Its way to the allowed hosts, which is closed at its end."""
 
 
 class Job:
@@ -161,6 +166,8 @@ class Job:
         else:
             self._note(result)
         finally:
+            if order.way is not None:
+                await order.way.close()
             self._seconds = self._clock.monotonic() - self._began
             began = self._started.done()
             if not began:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 HANDED_DESCRIPTOR = 3
 """Where the program finds the first file of `Launch.handed`; the others follow."""
 
+GATE_PORT = 19128
+"""Where the gateway to the allowed hosts listens in the network of a session: below the ports that systems give to connections."""
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
 _CREATE_RULESET_VERSION = 1
@@ -67,10 +70,11 @@ class Launch(NamedTuple):
     that of the system."""
 
 
-def make_network() -> tuple[int, int]:
-    """Make a network that has a loopback and leads nowhere, and give the descriptors of its namespaces. Raises OSError.
+def make_network() -> tuple[int, int, int]:
+    """Make a network that has a loopback and leads nowhere, and give the descriptors of its namespaces and of a socket in it. Raises OSError.
 
-    This process moves into it, and must have one thread. The network lasts for as long as somebody has the descriptors.
+    This process moves into it, and must have one thread. The network lasts for as long as somebody has the descriptors. The
+    socket is bound to `GATE_PORT` before any command is there that could be, and does not listen.
     """
     import ctypes
     import fcntl
@@ -90,7 +94,9 @@ def make_network() -> tuple[int, int]:
         flags = struct.unpack(_INTERFACE, fcntl.ioctl(asked, _GET_FLAGS, request))[1]
         fcntl.ioctl(asked, _SET_FLAGS, struct.pack(_INTERFACE, b"lo", flags | _IS_UP))
     opened = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("user", "net")]
-    return opened[0], opened[1]
+    gate = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    gate.bind(("0.0.0.0", GATE_PORT))  # noqa: S104 - of the loopback, which is all that there is
+    return opened[0], opened[1], gate.detach()
 
 
 def _join(libc: "ctypes.CDLL", namespaces: Sequence[int]) -> None:

@@ -82,9 +82,11 @@ def can_run_commands(platform: str = sys.platform) -> bool:
 class Network:
     """A network that has a loopback and leads nowhere, for several commands. It lasts until it is closed, or this process ends."""
 
-    def __init__(self, user: int, network: int) -> None:
-        """Keep it by the descriptors of its namespaces, which are its own from now on."""
+    def __init__(self, user: int, network: int, gate: int) -> None:
+        """Keep it by the descriptors of its namespaces, which are its own from now on, as that of its gate is."""
         self._namespaces: tuple[int, ...] = (user, network)
+        self.gate = socket.socket(fileno=gate)
+        """A socket in it, which is bound, and listens for nobody yet."""
 
     def handed(self, owner: ExitStack) -> list[int]:
         """Copies of the descriptors, which `owner` closes. OSError where it is closed."""
@@ -101,6 +103,7 @@ class Network:
         closed, self._namespaces = self._namespaces, ()
         for fd in closed:
             os.close(fd)
+        self.gate.close()
 
 
 class _Pipe:
@@ -451,17 +454,17 @@ class Supervisor:
                     await self._send([theirs.fileno()], NETWORK)
                 async with self._clock.timeout(_START_SECONDS):
                     await _readable(ours)
-                said, made, _, _ = socket.recv_fds(ours, 4096, 2)
+                said, made, _, _ = socket.recv_fds(ours, 4096, 3)
             except TimeoutError:
                 return SpawnProblem(f"the supervisor of commands did not answer for {_START_SECONDS:.0f} s")
             except OSError as error:
                 return SpawnProblem(f"no network could be made: {error.strerror or error}")
-        if len(made) != 2:
+        if len(made) != 3:
             reason = said.decode("utf-8", "replace").removeprefix("problem ").strip()
             return SpawnProblem(f"no network could be made: {reason or 'the supervisor ended'}")
         for fd in made:
             os.set_inheritable(fd, False)
-        return Network(made[0], made[1])
+        return Network(*made)
 
     async def _open(
         self, stdin: bytes | int | None, merge_stderr: bool, joined: Sequence[int], handed_over: ExitStack

@@ -49,7 +49,7 @@ HEADER_BYTES = 8
 COMMAND = b"+"
 """With four descriptors: start a command. Two more are the namespaces of a network that it joins."""
 NETWORK = b"n"
-"""With one descriptor, a channel: make a network, and send the descriptors of its namespaces or say what is wrong."""
+"""With one descriptor, a channel: make a network, and send the descriptors of its namespaces and of its gate, or say what is wrong."""
 WATCH = b"w"
 """With three descriptors: watch the server from now on."""
 ASK_SECONDS = b"used\n"
@@ -486,7 +486,7 @@ def run_watcher(channel: socket.socket, files: Sequence[int], lifeline: int) -> 
 
 
 def run_maker(channel: socket.socket, _files: Sequence[int], _lifeline: int) -> None:
-    """Make a network, and send the descriptors of its namespaces to the server, which keeps it by them."""
+    """Make a network, and send the descriptors of its namespaces and of its gate to the server, which keeps it by them."""
     try:
         made = _launcher().make_network()
     except (OSError, AttributeError) as error:  # the interpreter may lack a call, too

@@ -7,8 +7,6 @@ name can lead to this machine or its network, unless a rule or the setting names
 import asyncio
 import codecs
 import hashlib
-import ipaddress
-import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from pydantic import Field
 
 from outrider.permissions.policy.decide import Access
+from outrider.ports.addresses import resolve, why_not_public
 from outrider.ports.clock import Clock
 from outrider.ports.model import ToolCall
 from outrider.ports.patterns import linear
@@ -41,7 +40,6 @@ CONVERT_SECONDS: Final = 15.0
 MOST_CHARACTERS: Final = 100_000
 """Of the text that is given; the executor shortens it further."""
 _BLANK: Final = linear("web.blank-lines", r"\n[ \t]*\n(?:[ \t]*\n)+")
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _READABLE: Final = (
     "text/",
     "application/json",
@@ -180,7 +178,7 @@ async def _asked(
     addresses = await _addresses(target, needed=proxy is None)
     if not web.names(target.host):
         for address in addresses:
-            if problem := _not_public(address):
+            if problem := why_not_public(address):
                 raise FetchError(
                     f"{target.host} is {address}, {problem}. Only a rule that names this host allows it"
                 )
@@ -230,31 +228,11 @@ async def _body(response: Any) -> bytes:
 async def _addresses(target: _Target, *, needed: bool) -> list[str]:
     """What a name stands for. With a proxy, which resolves it itself, it need not be known here."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            target.host, target.port, type=socket.SOCK_STREAM
-        )
+        return list(await resolve(target.host, target.port))
     except (OSError, UnicodeError) as problem:
         if needed:
             raise FetchError(f"the name {target.host} is not known") from problem
         return []
-    return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
-
-
-def _not_public(text: str) -> str | None:
-    """Why an address is not of the internet, in words; None if it is."""
-    address = ipaddress.ip_address(text)
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
-        elif address.sixtofour is not None:
-            address = address.sixtofour
-        elif address in _NAT64:
-            address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    if address.is_loopback:
-        return "which is this machine"
-    if not address.is_global or address.is_multicast or address.is_reserved:
-        return "which is of a private network"
-    return None
 
 
 def _certificates(httpx: Any, ca_file: str | None) -> ssl.SSLContext:

@@ -78,6 +78,18 @@ function M.thought(text)
   return prefixed(M.THOUGHT, text)
 end
 
+--- What a provider did on the web for an answer, a line for each.
+---@param searches outrider.WebSearch[]
+---@return string[]
+function M.searches(searches)
+  return vim.tbl_map(function(one)
+    local page = one.pages[1] and one.pages[1].url or ''
+    local did = one.query and ('searched the web for “' .. one.query .. '”') or ('opened ' .. page)
+    local found = one.query and #one.pages > 0 and (': %d page%s'):format(#one.pages, #one.pages > 1 and 's' or '')
+    return M.short('· ' .. did .. (found or '') .. (one.problem and (' (failed: ' .. one.problem .. ')') or ''), 200)
+  end, searches)
+end
+
 function M.said(text)
   return vim.split(text, '\n', { plain = true })
 end

@@ -198,6 +198,15 @@
 ---@field path string
 ---@field reason string
 
+--- What a command wanted of a host through the proxy of `sandbox.network`.
+---@class outrider.Connection
+---@field host string
+---@field port integer
+---@field problem? string
+---@field received integer
+---@field sent integer
+---@field times integer
+
 --- What the user was looking at.
 ---@class outrider.Context
 ---@field diagnostics? outrider.Diagnostics[]
@@ -597,6 +606,7 @@
 
 --- No process of a job is left. Between turns it belongs to none.
 ---@class outrider.JobFinished
+---@field connections? outrider.Connection[]
 ---@field exitCode? integer
 ---@field jobId string
 ---@field output? string
@@ -786,6 +796,7 @@
 ---@field providerData? outrider.WireProviderData
 ---@field purpose? string
 ---@field reasoning? string
+---@field searches? outrider.WebSearch[]
 ---@field secrets? outrider.Secret[]
 ---@field text string
 ---@field toolCalls outrider.WireToolCall[]
@@ -828,6 +839,7 @@
 ---@field toolFormat? 'native'|'hermes'|'qwen3-coder-xml'|'llama3-json'|'pythonic'|'llama4-pythonic'|'mistral'|'deepseek'|'glm-xml'|'kimi'|'granite'|'harmony'|'minimax-xml'|'gemma'|'lfm2'|'json-array'|'bare-json'|'react'|'react-json'|'bracket'|'outrider'
 ---@field toolStrength? 'weak'|'medium'|'strong'
 ---@field vision? boolean
+---@field webSearch? boolean
 
 --- The model gets and writes tool calls as text from now on, and the request is made again.
 ---@class outrider.ModelSwitched
@@ -1074,6 +1086,7 @@
 --- A command that ran, as evidence.
 ---@class outrider.Ran
 ---@field command string
+---@field connections? outrider.Connection[]
 ---@field exitCode? integer
 ---@field failures? outrider.CheckFailure[]
 ---@field kind 'test'|'types'|'lint'|'build'|'other'
@@ -1253,7 +1266,7 @@
 --- What commands can reach; a string stands for `mode`.
 ---@class outrider.SandboxSettings
 ---@field mode? 'off'|'auto'|'required'
----@field network? boolean
+---@field network? boolean|string[]
 ---@field readable? string[]
 ---@field writable? string[]
 
@@ -1808,6 +1821,17 @@
 ---@field summary? string
 ---@field turnId string
 ---@field usage? outrider.Usage
+
+--- A page that a search found or opened.
+---@class outrider.WebPage
+---@field title? string
+---@field url string
+
+--- What a provider did on the web for a model.
+---@class outrider.WebSearch
+---@field pages? outrider.WebPage[]
+---@field problem? string
+---@field query? string
 
 --- What the tool `fetch_url` may read.
 ---@class outrider.WebSettings

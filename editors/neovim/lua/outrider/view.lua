@@ -153,6 +153,9 @@ draw['model.responded'] = function(view, _, data)
   if data.text ~= '' and not view.streamed[said] then
     view.blocks:append(said, drawing.said(data.text))
   end
+  if data.searches then
+    view.blocks:append('searches:' .. data.messageId, drawing.searches(data.searches))
+  end
   view.streamed[thought], view.streamed[said] = nil, nil
   view.answered = data.text ~= ''
   local row = data.text ~= '' and view.blocks:row(said)

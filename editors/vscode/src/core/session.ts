@@ -6,7 +6,7 @@ import { Growing } from "./growing.js";
 import { countsOf } from "./hunks.js";
 import { REVIEW } from "./titles.js";
 import { visible } from "./visible.js";
-import { type Mode, markOf, oneLine, reasonOf } from "./words.js";
+import { type Mode, markOf, oneLine, reasonOf, searchInWords } from "./words.js";
 import type {
   ApprovalRequested,
   ApprovalResolved,
@@ -301,6 +301,8 @@ export class SessionState {
           answer.reasoning.set(event.data.reasoning ?? "");
           answer.done = true;
           this.mark(answer);
+          const searches = (event.data.searches ?? []).map(searchInWords);
+          if (searches.length > 0) this.note(event.seq, searches.join("\n"), "info");
           if (this.running !== undefined) this.running.steps += 1;
           const { inputTokens = 0, outputTokens = 0 } = event.data.usage ?? {};
           if (inputTokens > 0 && this.window > 0)

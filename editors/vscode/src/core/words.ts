@@ -11,6 +11,7 @@ import type {
   Settings,
   TurnFinished,
   Usage,
+  WebSearch,
 } from "../protocol/types.js";
 
 export type Mode = NonNullable<RunParams["mode"]>;
@@ -178,4 +179,11 @@ export function oneLine(text: string, length: number): string {
  */
 export function waiting(milliseconds: number): string {
   return milliseconds <= 0 ? "" : `The provider is asked again in ${String(Math.ceil(milliseconds / 1000))} s.`;
+}
+
+/** What a provider did on the web for an answer. */
+export function searchInWords({ query, pages = [], problem }: WebSearch): string {
+  const did = query === undefined ? `Opened ${pages[0]?.url ?? "a page"}` : `Searched the web for “${query}”`;
+  const found = query === undefined || pages.length === 0 ? "" : `: ${pages.map(({ url }) => url).join(", ")}`;
+  return did + found + (problem === undefined ? "" : ` (failed: ${problem})`);
 }

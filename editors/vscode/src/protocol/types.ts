@@ -220,6 +220,16 @@ export interface Conflict {
   reason: string;
 }
 
+/** What a command wanted of a host through the proxy of `sandbox.network`. */
+export interface Connection {
+  host: string;
+  port: number;
+  problem?: string;
+  received: number;
+  sent: number;
+  times: number;
+}
+
 /** What the user was looking at. */
 export interface Context {
   diagnostics?: Diagnostics[];
@@ -638,6 +648,7 @@ export interface Invoked {
 
 /** No process of a job is left. Between turns it belongs to none. */
 export interface JobFinished {
+  connections?: Connection[];
   exitCode?: number;
   jobId: string;
   output?: string;
@@ -848,6 +859,7 @@ export interface ModelResponded {
   providerData?: WireProviderData;
   purpose?: string;
   reasoning?: string;
+  searches?: WebSearch[];
   secrets?: Secret[];
   text: string;
   toolCalls: WireToolCall[];
@@ -893,6 +905,7 @@ export interface ModelSettings {
   toolFormat?: "native" | "hermes" | "qwen3-coder-xml" | "llama3-json" | "pythonic" | "llama4-pythonic" | "mistral" | "deepseek" | "glm-xml" | "kimi" | "granite" | "harmony" | "minimax-xml" | "gemma" | "lfm2" | "json-array" | "bare-json" | "react" | "react-json" | "bracket" | "outrider";
   toolStrength?: "weak" | "medium" | "strong";
   vision?: boolean;
+  webSearch?: boolean;
 }
 
 /** The model gets and writes tool calls as text from now on, and the request is made again. */
@@ -1158,6 +1171,7 @@ export interface QueuedRun {
 /** A command that ran, as evidence. */
 export interface Ran {
   command: string;
+  connections?: Connection[];
   exitCode?: number;
   failures?: CheckFailure[];
   kind: "test" | "types" | "lint" | "build" | "other";
@@ -1344,7 +1358,7 @@ export interface SandboxAbsent {
 /** What commands can reach; a string stands for `mode`. */
 export interface SandboxSettings {
   mode?: "off" | "auto" | "required";
-  network?: boolean;
+  network?: boolean | string[];
   readable?: string[];
   writable?: string[];
 }
@@ -1960,6 +1974,19 @@ export interface WaitResult {
   summary?: string;
   turnId: string;
   usage?: Usage;
+}
+
+/** A page that a search found or opened. */
+export interface WebPage {
+  title?: string;
+  url: string;
+}
+
+/** What a provider did on the web for a model. */
+export interface WebSearch {
+  pages?: WebPage[];
+  problem?: string;
+  query?: string;
 }
 
 /** What the tool `fetch_url` may read. */

@@ -3,6 +3,8 @@
 Whether it is taken up is not decided here but by `trust.py`.
 """
 
+import asyncio
+import posixpath
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -10,7 +12,7 @@ from typing import Final
 from outrider.permissions.policy.protected_files import Guarded
 from outrider.ports.text import visible
 from outrider.workspace.documents.overlay import ReadProblem
-from outrider.workspace.paths import Folder, PathProblem
+from outrider.workspace.paths import Folder, Located, PathProblem
 from outrider.workspace.workspace import View
 
 NAMES: Final = (
@@ -27,6 +29,12 @@ INSTRUCTIONS_LIMIT: Final = 32_000
 """Characters of those of a workspace folder that are quoted."""
 NESTED_LIMIT: Final = 8_000
 """Characters of those further down."""
+DEEPEST_IMPORT: Final = 5
+"""How far an import may be from the file that the folder has."""
+MOST_IMPORTS: Final = 20
+"""Files that one of them brings in."""
+_IMPORTED: Final = (".md", ".mdc", ".txt")
+_FENCES: Final = ("```", "~~~")
 
 
 class InstructionFiles:
@@ -82,12 +90,60 @@ class InstructionFiles:
             if not isinstance(one, PathProblem) and one.inside and self._guarded.why_hidden(one.names) is None
         }
         texts = await self._workspace.overlay.read_all(list(files.values()))
-        said = (
-            (path, visible(one.text[:limit].strip()))
-            for path, one in zip(files, texts, strict=True)
-            if not isinstance(one, ReadProblem) and one.text.strip()
-        )
-        return next(said, None)
+        for path, one in zip(files, texts, strict=True):
+            if not isinstance(one, ReadProblem) and one.text.strip():
+                text = one.text.strip()
+                if len(text) < limit and imports_in(text):
+                    text = await self._with_imports(files[path], text, limit)
+                return path, visible(text[:limit].strip())
+        return None
+
+    async def _with_imports(self, located: Located, text: str, limit: int) -> str:
+        """A text with those behind it that it imports, each once; only what lies in its own workspace folder, and is not shut."""
+        folder = self._workspace.folders.folder_of(located.display)
+        if folder is None or located.resolved is None:
+            return text
+        folders = self._workspace.folders.folders
+        root, *roots = await asyncio.to_thread(lambda: [one.path.resolve() for one in (folder, *folders)])
+        # Another workspace folder has a trust of its own.
+        others = [one for one in roots if one != root and one.is_relative_to(root)]
+        seen, waiting = {located.resolved}, [(located.resolved, text, 1)]
+        while waiting and len(text) < limit:
+            importer, said, depth = waiting.pop(0)
+            for name in imports_in(said):
+                if len(seen) > MOST_IMPORTS:
+                    return text
+                one = await self._workspace.folders.locate(posixpath.normpath(importer.parent / name))
+                if isinstance(one, PathProblem) or one.resolved is None or one.resolved in seen:
+                    continue
+                if not one.resolved.is_relative_to(root) or any(map(one.resolved.is_relative_to, others)):
+                    continue
+                if self._guarded.why_hidden(one.names) is not None:
+                    continue
+                seen.add(one.resolved)
+                found = await self._workspace.overlay.read(one)
+                if isinstance(found, ReadProblem) or not (brought := found.text[:limit].strip()):
+                    continue
+                text = f"{text}\n\nFrom {visible(one.display)}:\n{brought}"
+                if depth < DEEPEST_IMPORT:
+                    waiting.append((one.resolved, brought, depth + 1))
+        return text
+
+
+def imports_in(text: str) -> list[str]:
+    """The files that a text imports, as it names them: `@docs/style.md`, outside of code. Pure."""
+    found: dict[str, None] = {}
+    fence = ""
+    for line in text.splitlines():
+        mark = line.lstrip()[:3]
+        if mark in _FENCES and fence in {"", mark}:
+            fence = "" if fence else mark
+        elif not fence and "@" in line:
+            for word in " ".join(line.split("`")[::2]).split():
+                name = word[1:].rstrip(".,;:)")
+                if word.startswith("@") and name.endswith(_IMPORTED) and not name.startswith(("/", "~")):
+                    found[name] = None
+    return list(found)
 
 
 def folder_of(path: str) -> str:

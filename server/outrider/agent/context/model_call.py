@@ -14,6 +14,7 @@ from outrider.agent.context.tokens import TOKENS_PER_BYTE
 from outrider.agent.services import Services
 from outrider.agent.state.record import Record
 from outrider.agent.state.turn_state import usage_of
+from outrider.models.searches import SEARCH, searches_of
 from outrider.ports.events import StreamFrame
 from outrider.ports.model import (
     READ_ANEW,
@@ -24,6 +25,7 @@ from outrider.ports.model import (
     ModelFailure,
     ModelRequest,
     ModelResponse,
+    ProviderData,
     ReadAnew,
     ReasoningDelta,
     Retried,
@@ -46,6 +48,8 @@ from outrider_protocol.events import (
     ModelRouted,
     ModelSwitched,
     RouteCandidate,
+    WebPage,
+    WebSearch,
     WireProviderData,
     WireToolCall,
 )
@@ -169,6 +173,7 @@ class Asker:
             thinking=self._record.state.turns[self._turn_id].thinking,
             conversation=self._record.state.session_id,
             failed=self._record.state.failed_calls,
+            may_search=purpose == "main" and await self._may_search(),
         )
         self._record_request(message_id, request, steering)
         shown = _Shown(
@@ -286,6 +291,14 @@ class Asker:
             return AddedMessages(after=state.requested_at, added=digests[known:])
         return digests
 
+    async def _may_search(self) -> bool:
+        """Whether a provider that shall search the web for a model may: it asks nobody, so a rule that denies or asks closes it."""
+        if not any(one.web_search for one in self._services.runtime.settings().models.values()):
+            return False
+        ledger = self._services.policy.ledger
+        await ledger.refresh()
+        return not ledger.closes(SEARCH, "read")
+
     def _record_failure(self, purpose: str, message_id: str, failure: ModelFailure) -> None:
         failed = ModelFailed(
             purpose=purpose,
@@ -325,9 +338,22 @@ class Asker:
                     first_token_ms=latency.first_token_ms, tokens_per_second=latency.tokens_per_second
                 ),
                 provider_data=kept and WireProviderData(model=kept.model, blocks=kept.blocks),
+                searches=_searches(kept),
             ),
             turn_id=self._turn_id,
         )
+
+
+def _searches(data: ProviderData | None) -> list[WebSearch] | None:
+    found = [
+        WebSearch(
+            query=one.query,
+            pages=[WebPage(url=url, title=title) for url, title in one.pages],
+            problem=one.problem,
+        )
+        for one in searches_of(data)
+    ]
+    return found or None
 
 
 def _taken(calls: Sequence[ToolCall]) -> list[ToolCall]:

@@ -14,7 +14,7 @@ from outrider.agent.interaction.inbox import Asking, Inbox, Question
 from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step, with_steps
 from outrider.agent.loop.live import Live
 from outrider.agent.loop.server_questions import ServerQuestions
-from outrider.agent.services import Runtime, Services, TurnVerdicts
+from outrider.agent.services import Policy, Runtime, Services, TurnVerdicts
 from outrider.agent.state.record import Record
 from outrider.agent.state.turn_state import CallState, same_words
 from outrider.agent.workspace_file import NAME as WORKSPACE_FILE
@@ -23,12 +23,13 @@ from outrider.permissions.policy.commands import Command, Part
 from outrider.permissions.policy.decide import Access, Judgement, NoSandbox, decide, narrowest
 from outrider.permissions.policy.protected_files import attributes, environment
 from outrider.permissions.secrets.masking import MaskedStream
+from outrider.ports.addresses import resolve
 from outrider.ports.editor import ToolAnswer
 from outrider.ports.events import StreamFrame
 from outrider.ports.ids import IdKind
 from outrider.ports.model import ToolCall
 from outrider.processes import Jobs, SpawnProblem, command_environment, shell_argv
-from outrider.processes.sandbox import Confined, Facts, Hidden, Sandbox, SandboxWish, Shared
+from outrider.processes.sandbox import Confined, Facts, Hidden, Reach, Sandbox, SandboxWish, Shared
 from outrider.processes.sandbox.confinement import installed_with
 from outrider.processes.sandbox.facts import NOTHING_HELD
 from outrider.tools.context import Action, Approval, PlanUnwritten, ToolContext
@@ -52,9 +53,10 @@ from outrider_protocol.events import (
 from outrider_protocol.settings import Autonomy, Effect, PermissionMode
 
 
-def shared_by(runtime: Runtime, name: str) -> Shared:
+def shared_by(runtime: Runtime, policy: Policy, name: str) -> Shared:
     """What the commands of a session share, by the session's name. Whoever makes it closes it."""
-    return Shared(runtime.supervisor, runtime.state_dir / "sandbox" / "tmp" / name)
+    reach = Reach(resolve, policy.ledger.why_closed, runtime.deadlines)
+    return Shared(runtime.supervisor, runtime.state_dir / "sandbox" / "tmp" / name, reach)
 
 
 class Commands:
@@ -225,7 +227,8 @@ class Commands:
         wish, testing = settings.sandbox, settings.testing
         return SandboxWish(
             wish.mode,
-            wish.network,
+            wish.network is True,
+            wish.hosts,
             tuple(wish.readable),
             tuple(wish.writable),
             tuple(testing.sandboxes) if testing is not None and testing.sandboxes is not None else None,

@@ -9,7 +9,7 @@ from typing import Final
 from outrider.agent.context.budget import STANDING_SHARE
 from outrider.agent.context.offer import Offer, is_small
 from outrider.agent.context.tokens import Counter
-from outrider.agent.loop.tool_context import Commands
+from outrider.agent.loop.tool_context import Commands, shared_by
 from outrider.agent.service.servers import servers as mcp_servers
 from outrider.agent.service.trial import try_tools
 from outrider.agent.services import Services
@@ -212,7 +212,14 @@ async def _commands(services: Services) -> Check:
 async def _sandbox(services: Services) -> Check:
     folders = services.workspace.folders.folders
     cwd = await asyncio.to_thread((folders[0].path if folders else Path.home()).resolve)
-    confined = await _commands_of(services).confine(shell_argv("true"), cwd)
+    shared = shared_by(services.runtime, services.policy, "doctor")
+    try:
+        commands = Commands(services.runtime, services.workspace, services.policy.sandbox, shared)
+        confined = await commands.confine(shell_argv("true"), cwd)
+    finally:
+        await shared.close()
+    if confined.facts.closed_hosts:
+        return Check(name="sandbox", status="warn", detail=confined.told)
     if confined.unenforced:
         return Check(name="sandbox", status="warn", detail=f"{confined.told}{INSTALL}")
     if confined.confinement is not None or services.runtime.settings().sandbox.mode == "off":

@@ -31,6 +31,7 @@ from outrider.ports.text import visible
 from outrider.processes import Job, Jobs
 from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
+from outrider.tools.run_command.connections import connections, refused_hosts
 from outrider.tools.run_command.jobs import how_it_ended
 from outrider_protocol.commands import (
     AnswerParams,
@@ -142,7 +143,7 @@ class Session:
         self._waiters: list[asyncio.Future[None]] = []
         self._titling = Titling(services, record, self._watch)
         self.jobs = Jobs(services.runtime.supervisor, services.runtime.deadlines, self._job_is_over)
-        self._shared = shared_by(services.runtime, self.id)
+        self._shared = shared_by(services.runtime, services.policy, self.id)
         self.inbox = Inbox(
             record,
             services.runtime.editor,
@@ -718,7 +719,12 @@ class Session:
         state = self._record.state
         if (known := state.jobs.get(job.id)) is None:
             return
-        told = None if job.is_watched else f"{known.named} has ended: {how_it_ended(job)}."
+        refused = refused_hosts(job.order.way.reached if job.order.way else ())
+        told = (
+            None
+            if job.is_watched
+            else "; ".join((f"{known.named} has ended: {how_it_ended(job)}", *refused)) + "."
+        )
         finished = JobFinished(
             job_id=job.id,
             status="lost" if job.status == "running" else job.status,
@@ -727,6 +733,7 @@ class Session:
             seconds=round(job.seconds, 3),
             output=visible(job.output),
             told=told,
+            connections=connections(job.order.way.reached) if job.order.way else None,
         )
         self._record.append(finished, turn_id=known.turn_id if known.turn_id == state.current else None)
 

@@ -708,7 +708,7 @@ class Sessions:
         if not await self._runtime.store.last_seq(session_id):
             return Refused("unknown_id", f"there is no session {session_id!r}")
         # As the session would have them: what its commands share is part of what the model is told.
-        shared = shared_by(self._runtime, f"{session_id}.shown")
+        shared = shared_by(self._runtime, self._services.policy, f"{session_id}.shown")
         try:
             shown = await next_request(
                 self._services,

@@ -186,6 +186,9 @@ def _responded(task: Task, data: logged.ModelResponded) -> None:
         task.tokens += usage["inputTokens"] + usage["outputTokens"]
         if (cost := usage.get("cost")) is not None:
             task.cost = (task.cost or 0) + cost
+    for one in data.get("searches", []):
+        opened = one["pages"][0]["url"] if one["pages"] else ""
+        task.did(Step("web_search", one.get("query", opened)))
     if data["finishReason"] == "cancelled":
         task.cut_off = data["text"]
     elif data["toolCalls"] and data["text"].strip():  # without calls it is the answer

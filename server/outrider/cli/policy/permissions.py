@@ -189,7 +189,9 @@ def check(
     settings = _user_settings()
     mode = mode or _mode_of(settings, trust)
     wanted = settings.sandbox
-    wish = SandboxWish(wanted.mode, wanted.network, tuple(wanted.readable), tuple(wanted.writable))
+    wish = SandboxWish(
+        wanted.mode, wanted.network is True, wanted.hosts, tuple(wanted.readable), tuple(wanted.writable)
+    )
     access = asyncio.run(_access(command, workspace, wish, mode))
     if isinstance(access, str):
         judgement, ruling, parts = Judgement("deny", access), None, list[Part]()
@@ -209,7 +211,8 @@ def check(
         why = [access.why_no_copy] if access.why_no_copy else [] if asking else [reason]
         reason = "; ".join(dict.fromkeys((*access.command.line.problems, *asking, *why)))
     elif judgement.reason == CAN_BE_UNDONE:
-        reason = f"{reason}; it runs in a sandbox without network, and asks if it has to leave that"
+        network = f"network but {', '.join(wanted.hosts)}" if wanted.hosts else "network"
+        reason = f"{reason}; it runs in a sandbox without {network}, and asks if it has to leave that"
     rule = ruling.rule if ruling is not None and judgement.by == "rule" else None
     if out is None:
         answer: Object = {"decision": judgement.verdict, "reason": reason}

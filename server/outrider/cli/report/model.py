@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from outrider.cli import render
 from outrider.cli.report import times
 from outrider.cli.report.times import Stretch
+from outrider.models.searches import searches_in_words
 from outrider.ports.events import Logged, LoggedEvent
 from outrider.ports.model import READ_ANEW
 from outrider.store.exported import events_of, problem_of_data
@@ -278,6 +279,8 @@ class _Fold:
                 step.tokens.add(event.data.get("usage"))
                 step.answered_at, step.text = event.ts, event.data["text"]
                 step.reasoning, step.finish_reason = event.data.get("reasoning"), event.data["finishReason"]
+                for line in searches_in_words(event.data):
+                    self._note(event, "info", line)
             case "model.failed":
                 step = self._step(event, event.data["messageId"], event.data["purpose"])
                 step.tokens.add(event.data.get("usage"))

@@ -3,12 +3,12 @@
 Signed and redacted thinking goes back as it came and where it stood, with the answer it belongs to. What stays
 the same from step to step is marked for the provider's cache.
 
-Source: "Messages", "Streaming messages", "Extended thinking" and "Prompt caching" of the Anthropic API reference.
+Source: "Messages", "Streaming messages", "Extended thinking", "Prompt caching" and "Web search tool" of the Anthropic API reference.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from outrider.models.answer import CallBlock, OpenCall, TextBlock, Verbatim, blocks_of
 from outrider.models.dialects.decoder import Decoder
@@ -27,6 +27,7 @@ from outrider.models.http.payload import (
 )
 from outrider.models.images import base64_of
 from outrider.models.routing.families import answer_limit
+from outrider.models.searches import SEARCH
 from outrider.models.thinking import Told
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
@@ -41,7 +42,11 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refused",
+    "pause_turn": "length",  # a long answer with searches in it, which goes on when it is asked to
 }
+_SEARCH: Final = "web_search_20250305"
+_MOST_SEARCHES: Final = 8
+"""In one answer; after ten the provider pauses it."""
 
 
 class AnthropicModel(HttpModel):
@@ -70,10 +75,12 @@ class AnthropicModel(HttpModel):
         system = [_text(m.text) for m in request.messages if m.role == "system" and m.text.strip()]
         if system:
             system[-1]["cache_control"] = _MARK
-        tools = [
+        tools: list[dict[str, Any]] = [
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
             for tool in request.tools
         ]
+        if self._is_to_search(request):
+            tools.append({"type": _SEARCH, "name": SEARCH, "max_uses": _MOST_SEARCHES})
         thinking = self._told(request)
         fields: dict[str, Any] = {
             "max_tokens": self._answer_limit(request),

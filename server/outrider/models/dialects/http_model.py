@@ -13,6 +13,7 @@ from outrider.models.dialects.decoder import Decoder
 from outrider.models.http.chat_servers import chat_server
 from outrider.models.http.provider import HttpProvider
 from outrider.models.routing.facts import Facts
+from outrider.models.searches import SEARCH
 from outrider.models.thinking import Told, Way, told, way_of
 from outrider.ports.ids import Ids
 from outrider.ports.model import (
@@ -58,6 +59,7 @@ class HttpModel(ABC):
         settings: ProviderSettings | None = None,
         reasons: bool | None = None,
         thinking: Thinking | None = None,
+        searches: bool = False,
     ) -> None:
         """Make a model.
 
@@ -68,6 +70,7 @@ class HttpModel(ABC):
             settings: The provider's, where something about this model is set in another way.
             reasons: Whether it thinks before it answers; None where only its name may tell.
             thinking: How much it thinks where a request does not say; None leaves it to the model.
+            searches: Whether its provider searches the web for it where a request may.
         """
         self._provider = provider
         self._settings = settings or provider.settings
@@ -76,6 +79,7 @@ class HttpModel(ABC):
         self._reasons = reasons
         self._thinking: Thinking | None = thinking
         self._server = chat_server(provider.settings.base_url)
+        self._searches = searches
 
     @abstractmethod
     def _call(self, request: ModelRequest) -> Call:
@@ -107,6 +111,11 @@ class HttpModel(ABC):
         """The key of the conversation, for a provider whose cache goes by one."""
         key = self._server.conversation_key
         return {} if key is None else {key: request.conversation}
+
+    def _is_to_search(self, request: ModelRequest) -> bool:
+        """Whether a request offers the search of the provider; not beside a tool of that name, or where no tool is offered."""
+        names = {tool.name for tool in request.tools}
+        return self._searches and request.may_search and bool(names) and SEARCH not in names
 
     async def _prepare(self, request: ModelRequest) -> ModelFailure | None:
         """Find out what has to be known before the request; why it cannot be made, if so."""

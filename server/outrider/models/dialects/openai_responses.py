@@ -2,13 +2,13 @@
 
 Reasoning comes encrypted and goes back as it came, with the items it stood among.
 
-Source: "Create a model response", "Streaming events" and "Reasoning models" of the OpenAI API reference.
+Source: "Create a model response", "Streaming events", "Reasoning models" and "Web search" of the OpenAI API reference.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from outrider.models.answer import CallBlock, OpenCall, TextBlock, Verbatim, blocks_of
 from outrider.models.dialects.decoder import Decoder
@@ -27,12 +27,15 @@ from outrider.models.http.payload import (
     tool_name,
 )
 from outrider.models.images import data_url
+from outrider.models.searches import SEARCH
 from outrider.ports.model import FinishReason, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _LONGEST_ID = 64
 _REASONS = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d)|codex)(?!.*chat)")
 """Models that reason, where nobody said whether they do: the others refuse to be asked for it."""
 _FINISH_REASONS: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "refused"}
+_SOURCES: Final = "web_search_call.action.sources"
+"""What an answer shall say of each search: the pages that it found."""
 _OF_MESSAGE = ("phase",)
 """What of a message item goes back besides its text."""
 
@@ -49,9 +52,11 @@ class OpenAiResponsesModel(HttpModel):
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         system = "\n\n".join(m.text for m in request.messages if m.role == "system" and m.text)
         reasons = bool(_REASONS.search(self._model)) if self._reasons is None else self._reasons
+        searches = self._is_to_search(request)
+        included = [*(["reasoning.encrypted_content"] if reasons else []), *([_SOURCES] if searches else [])]
         fields: dict[str, Any] = {
             "store": False,
-            "include": ["reasoning.encrypted_content"] if reasons else None,
+            "include": included or None,
             "temperature": request.temperature,
             "max_output_tokens": request.max_tokens,
             **self._told(request).fields,
@@ -61,14 +66,17 @@ class OpenAiResponsesModel(HttpModel):
             "stream": True,
             "instructions": system or None,
             "tools": [
-                {
-                    "type": "function",
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": dict(tool.schema),
-                    "strict": False,
-                }
-                for tool in request.tools
+                *(
+                    {
+                        "type": "function",
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": dict(tool.schema),
+                        "strict": False,
+                    }
+                    for tool in request.tools
+                ),
+                *([{"type": SEARCH}] if searches else []),
             ]
             or None,
             "input": _items(request.messages, self.name, request.images),

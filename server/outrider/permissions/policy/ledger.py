@@ -15,7 +15,7 @@ from typing import Final, Literal
 from outrider.permissions.policy.commands import Command, Part
 from outrider.permissions.policy.decide import Access
 from outrider.permissions.policy.own_file import Stamp, locked, replace_text, stamp
-from outrider.permissions.policy.rules import Rule, holds, problem_of, unknown_tool
+from outrider.permissions.policy.rules import RUN, Rule, covers_host, holds, problem_of, unknown_tool
 from outrider.permissions.policy.rules_file import (
     RulesFile,
     parse_rules,
@@ -27,8 +27,9 @@ from outrider.permissions.policy.rules_file import (
 )
 from outrider.permissions.policy.ruling import Ruling, named_parts, ruling_on
 from outrider.permissions.shell.reading import read_command
+from outrider.ports.addresses import host_name
 from outrider.ports.clock import Clock
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.settings import Effect, PermissionMode
 
 LEDGER: Final = "rules.toml"
 WORKSPACE_RULES: Final = Path(".outrider") / "rules.toml"
@@ -133,6 +134,31 @@ class Ledger:
         if access.effect in {"edit", "execute"} and (unknown := self._unknown()):
             return unknown
         return ruling_on(tool, access, self.rules, mode)
+
+    def why_closed(self, host: str) -> str | None:
+        """Why no command may go to a host that settings open: a rule denies it or wants a question first; None where none does."""
+        if (unknown := self._unknown()) is not None:
+            return unknown.reason
+        for rule in self.rules:
+            if rule.host is None or rule.decision == "allow" or rule.tool not in {RUN, "execute", "*"}:
+                continue
+            below = "*." if rule.host.startswith("*.") else ""
+            named = host_name(
+                rule.host.removeprefix(below)
+            )  # as hosts are compared here, whatever way it is written
+            if covers_host(rule if named is None else replace(rule, host=f"{below}{named}"), (host,)):
+                return f"rule: {rule.text}"
+        return None
+
+    def closes(self, tool: str, effect: Effect) -> bool:
+        """Whether a rule denies or asks about a tool that nobody is asked about each time, of one host or all: then it is not there."""
+        return self._unknown() is not None or any(
+            rule.decision != "allow"
+            and rule.tool in {tool, "*", effect}
+            and rule.command is None
+            and rule.path is None
+            for rule in self.rules
+        )
 
     def parts(self, command: Command, mode: PermissionMode) -> list[Part]:
         """The parts of a command line, each judged by itself."""

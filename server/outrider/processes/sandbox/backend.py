@@ -1,11 +1,12 @@
 """What a way to confine commands has to offer: each system has its own, and `sandbox.py` takes the first that works."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from outrider.processes.launcher import Launch
 from outrider.processes.sandbox.confinement import Confinement
+from outrider.processes.sandbox.gateway import Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,20 @@ class Confining:
     """What is done before it is executed."""
     is_full: Callable[[], Awaitable[bool]] | None = None
     """Says whether it has written more temporary files than it may; None: they are its own, or nobody limits them."""
+    way: Way | None = None
+    """Its way to the allowed hosts, which whoever starts it closes at its end; None: it has none."""
+
+    def environment(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The environment that it is started with, from the one that was planned: with the variables of its way."""
+        if self.way is None:
+            return dict(env)
+        kept = {name: value for name, value in env.items() if not name.lower().endswith("_proxy")}
+        return kept | self.way.env
+
+    async def close(self) -> None:
+        """It has ended: nobody goes on using its way."""
+        if self.way is not None:
+            await self.way.close()
 
 
 class Backend(Protocol):

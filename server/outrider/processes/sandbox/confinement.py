@@ -142,6 +142,8 @@ class Confinement:
     """The folder of temporary files of other commands, which it can read."""
     blank: str = "/dev/null"
     """What stands in the place of a masked file, where a backend can put something there."""
+    hosts: tuple[str, ...] = ()
+    """The hosts that it can reach through the gateway of the session, as the setting names them."""
 
     @property
     def writable(self) -> tuple[str, ...]:
@@ -217,7 +219,11 @@ class Confinement:
         if len(inner) + len(masked) > MOST_HIDDEN:
             return NoConfinement(f"it would have to hide more than {MOST_HIDDEN} files and folders")
         return replace(
-            self, places=(*found, *(Place(path, "masked") for path in masked)), network="none", blank=blank
+            self,
+            places=(*found, *(Place(path, "masked") for path in masked)),
+            network="none",
+            blank=blank,
+            hosts=(),
         )
 
 

@@ -18,6 +18,10 @@ class Facts:
     """The folders that they can write in, temporary ones aside."""
     network: Literal["none", "loopback", "full"] = "full"
     """A loopback of each command's own; one that the commands and jobs of the session share; all that the system has."""
+    hosts: tuple[str, ...] = ()
+    """The hosts that they reach besides."""
+    closed_hosts: tuple[str, ...] = ()
+    """Those that they should reach, and cannot here."""
     tmp: str = ""
     """The folder for temporary files that the commands of the session share; empty where each has its own."""
     git_is_read_only: bool = False
@@ -28,6 +32,9 @@ class Facts:
     """Whether the user may let a command run without."""
 
 
+NO_WAY = (
+    "The hosts of `sandbox.network` cannot be reached: this system gives commands no network of their own."
+)
 NOTHING_HELD = Facts()
 """Commands that nothing holds."""
 
@@ -50,6 +57,13 @@ def section(facts: Facts) -> str:
     if facts.home_is_hidden:
         told.append("The home folder is empty for them, except installed programs.")
     told.append(_NETWORK[facts.network])
+    if facts.hosts:
+        told.append(
+            f"Of other hosts they reach {', '.join(facts.hosts)} alone, through the proxy that the proxy variables name; a program "
+            "that ignores these has no network."
+        )
+    elif facts.closed_hosts:
+        told.append(NO_WAY)
     if facts.may_leave or facts.network != "full":
         ways = ['"network"'] * (facts.network != "full") + ['"none"'] * facts.may_leave
         told.append(

@@ -30,7 +30,7 @@ from outrider.processes.sandbox.confinement import (
     environment_in,
     programs_in,
 )
-from outrider.processes.sandbox.facts import NOTHING_HELD, Facts
+from outrider.processes.sandbox.facts import NO_WAY, NOTHING_HELD, Facts
 from outrider.processes.sandbox.landlock import Landlock
 from outrider.processes.sandbox.seatbelt import Seatbelt
 from outrider.processes.sandbox.shared import Filling, Shared
@@ -57,6 +57,8 @@ class SandboxWish:
 
     mode: Literal["auto", "off", "required"] = "auto"
     network: bool = False
+    hosts: tuple[str, ...] = ()
+    """Where there is no network: the hosts that are reached all the same."""
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     backends: tuple[str, ...] | None = None
@@ -119,7 +121,7 @@ class Confined:
         if held is None:
             return [list(self.argv)]
         places = [[place.kind, place.path] for place in held.places]
-        return [list(self.argv), self.backend, held.network, held.home, places]
+        return [list(self.argv), self.backend, held.network, held.home, places, *held.hosts]
 
 
 def unconfined(argv: Sequence[str], env: Mapping[str, str], told: str, *, refused: bool = False) -> Confined:
@@ -214,7 +216,7 @@ class Sandbox:
             return None
         if not of_workspace:
             argv = await asyncio.to_thread(_with_own_program, argv, env, cwd, folders)
-        alone = replace(wish, network=False, readable=(), writable=())
+        alone = replace(wish, network=False, hosts=(), readable=(), writable=())
 
         def build() -> Confinement | NoConfinement:
             held = self._confinement(cwd, env, folders, alone, (), ())
@@ -268,7 +270,7 @@ class Sandbox:
                     tuple(argv),
                     _environment(backend, env, confinement),
                     confinement,
-                    _told(backend, confinement, unenforced),
+                    _told(backend, confinement, unenforced, held.hosts),
                     dict(env),
                     may_leave=wish.mode != "required",
                     backend=backend.name,
@@ -276,9 +278,11 @@ class Sandbox:
                     unenforced=unenforced,
                     keeps_protected=backend.holds_protected
                     or all(place.kind != "protected" for place in confinement.places),
-                    facts=_facts(backend, confinement, network, may_leave=wish.mode != "required"),
+                    facts=_facts(
+                        backend, confinement, network, held.hosts, may_leave=wish.mode != "required"
+                    ),
                     begin=partial(
-                        self._begin, backend, program, confinement, network, str(cwd), argv, folders
+                        self._begin, backend, program, confinement, network, str(cwd), argv, folders, shared
                     ),
                     again=partial(self._problem, backend, program, confinement, network, env, anew=True),
                 )
@@ -304,7 +308,7 @@ class Sandbox:
     ) -> Confinement | NoConfinement:
         home = _home(env)
         inside = any(cwd.is_relative_to(folder.resolve()) for folder in folders)
-        return confinement_of(
+        held = confinement_of(
             writable=[*folders, *_paths(wish.writable, home)],
             readable=[*_paths(wish.readable, home), *(() if inside else (cwd,))],
             private=self.private,
@@ -314,11 +318,16 @@ class Sandbox:
             protected=protected,
             repositories=repositories,
         )
+        return held if wish.network or isinstance(held, NoConfinement) else replace(held, hosts=wish.hosts)
 
     async def _variants(
         self, backend: Backend, held: Confinement, shared: Shared | None
     ) -> list[tuple[Confinement, Network | None]]:
         """How a backend may hold a confinement, the best first: with what the commands of the session share, and alone."""
+        hosts, held = (
+            held.hosts,
+            replace(held, hosts=()),
+        )  # there is no way to them without the session's network
         alone = (await asyncio.to_thread(self._with_tmp, backend, held), None)
         if shared is None or not backend.can_share:
             return [alone]
@@ -327,7 +336,8 @@ class Sandbox:
             held = replace(held, tmp=str(tmp))
         if held.network == "open" or isinstance(network := await shared.network(), SpawnProblem):
             return [(held, None), alone] if tmp is not None else [alone]
-        return [(replace(held, network="session"), network), (held, None), alone]
+        in_session = replace(held, network="session", hosts=hosts if shared.leads_out else ())
+        return [(in_session, network), (held, None), alone]
 
     def _with_tmp(self, backend: Backend, confinement: Confinement) -> Confinement:
         if backend.has_own_tmp:
@@ -348,13 +358,19 @@ class Sandbox:
         cwd: str,
         argv: Sequence[str],
         folders: Sequence[Path],
+        shared: Shared | None,
     ) -> Confining | SpawnProblem:
         confining = await asyncio.to_thread(
             _masked, backend, program, confinement, network, cwd, argv, folders
         )
-        if isinstance(confining, SpawnProblem) or confinement.tmp is None:
+        if isinstance(confining, SpawnProblem):
             return confining
-        return replace(confining, is_full=Filling(Path(confinement.tmp)).is_full)
+        if confinement.tmp is not None:
+            confining = replace(confining, is_full=Filling(Path(confinement.tmp)).is_full)
+        if not confinement.hosts or shared is None:
+            return confining
+        way = await shared.way(confinement.hosts)
+        return way if isinstance(way, SpawnProblem) else replace(confining, way=way)
 
     async def _problem(
         self,
@@ -464,13 +480,22 @@ def _environment(backend: Backend, env: Mapping[str, str], confinement: Confinem
     return environment_in(env, confinement.tmp, confinement.read_tmp)
 
 
-def _facts(backend: Backend, confinement: Confinement, network: Network | None, *, may_leave: bool) -> Facts:
+def _facts(
+    backend: Backend,
+    confinement: Confinement,
+    network: Network | None,
+    hosts: Sequence[str],
+    *,
+    may_leave: bool,
+) -> Facts:
     is_open = confinement.network == "open"
     protected = {place.path for place in confinement.places if place.kind == "protected"}
     return Facts(
         backend=backend.name,
         writable=tuple(path for path in confinement.writable if not _is_within(path, confinement.writable)),
         network="full" if is_open else "none" if network is None else "loopback",
+        hosts=confinement.hosts,
+        closed_hosts=tuple(host for host in hosts if host not in confinement.hosts),
         tmp="" if confinement.tmp is None else TEMPORARY[0] if backend.has_own_tmp else confinement.tmp,
         git_is_read_only=backend.holds_protected and any(path.endswith("/.git") for path in protected),
         home_is_hidden=confinement.kind_of(os.path.realpath(confinement.home)) == "hidden",
@@ -482,9 +507,17 @@ def _is_within(path: str, folders: Sequence[str]) -> bool:
     return any(path.startswith(f"{folder}/") for folder in folders)
 
 
-def _told(backend: Backend, confinement: Confinement, unenforced: Sequence[str]) -> str:
-    network = "with the network" if confinement.network == "open" else "without network"
+def _told(backend: Backend, confinement: Confinement, unenforced: Sequence[str], hosts: Sequence[str]) -> str:
+    network = (
+        "with the network"
+        if confinement.network == "open"
+        else f"without network but {', '.join(confinement.hosts)}"
+        if confinement.hosts
+        else "without network"
+    )
     told = f"Sandboxed by {backend.name}: it can write only in the workspace, and runs {network}."
+    if hosts and not confinement.hosts and confinement.network != "open":
+        told = f"{told} {NO_WAY}"
     return f"{told} Limits of this sandbox: {'; '.join(unenforced)}." if unenforced else told
 
 

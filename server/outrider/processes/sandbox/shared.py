@@ -1,4 +1,4 @@
-"""What the commands of one session share: a network that leads nowhere, and a `/tmp`.
+"""What the commands of one session share: a network that leads nowhere but to the allowed hosts, and a `/tmp`.
 
 The network is kept by descriptors of this process, and by no process of its own: nothing is left of it when the server is
 killed. The folder is held by a lock that ends with the server too; what a server left behind is removed by the next one.
@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from outrider.processes.sandbox.gateway import Gateway, Reach, Way
 from outrider.processes.supervisor import Network, SpawnProblem, Supervisor
 
 MOST_BYTES: Final = 4 * 2**30
@@ -25,13 +26,14 @@ _TAKES: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOF
 class Shared:
     """What one session's commands share. Made at the first command that is confined, gone with the session."""
 
-    def __init__(self, supervisor: Supervisor, folder: Path) -> None:
+    def __init__(self, supervisor: Supervisor, folder: Path, reach: Reach | None = None) -> None:
         """Begin with nothing.
 
         Args:
             supervisor: Has the network made.
             folder: Where the session's temporary files go, a folder of its own beside those of other sessions; it is
                 emptied when they begin and removed with the session.
+            reach: What the way to allowed hosts needs; None: there is none.
         """
         self._supervisor = supervisor
         self._folder = folder
@@ -40,6 +42,8 @@ class Shared:
         self._last: Path | None = None
         self._within: frozenset[str] = frozenset()
         self._network: Network | SpawnProblem | None = None
+        self._reach = reach
+        self._gateway: Gateway | None = None
 
     async def network(self) -> Network | SpawnProblem:
         """The network, or why there is none."""
@@ -47,6 +51,26 @@ class Shared:
             if self._network is None:
                 self._network = await self._supervisor.network()
             return self._network
+
+    @property
+    def leads_out(self) -> bool:
+        """Whether there can be a way to allowed hosts, in a network."""
+        return self._reach is not None
+
+    async def way(self, hosts: Collection[str]) -> Way | SpawnProblem:
+        """A way for one command to the hosts that the setting names so, which the caller closes; or why there is none."""
+        network = await self.network()
+        if isinstance(network, SpawnProblem) or self._reach is None:
+            return (
+                network if isinstance(network, SpawnProblem) else SpawnProblem("no host can be reached here")
+            )
+        async with self._lock:
+            if self._gateway is None:
+                self._gateway = Gateway(network.gate, self._reach)
+            try:
+                return await self._gateway.open(tuple(hosts))
+            except OSError as error:
+                return SpawnProblem(f"the allowed hosts cannot be reached: {error.strerror or error}")
 
     async def tmp(self, within: Collection[str]) -> Path | None:
         """The folder that stands for `/tmp`, None if it cannot be made.
@@ -69,6 +93,9 @@ class Shared:
     async def close(self) -> None:
         """Give it up. No command of the session runs any more."""
         async with self._lock:
+            if self._gateway is not None:
+                await self._gateway.close()
+                self._gateway = None
             if isinstance(self._network, Network):
                 self._network.close()
             self._network = SpawnProblem("the session is closed")

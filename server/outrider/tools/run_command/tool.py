@@ -24,7 +24,7 @@ from outrider.permissions.shell.tree import leaves_running, tree_of
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Snapshot, without_colours
 from outrider.processes import Capture, CommandResult, JobOrder, SpawnProblem, run_command, shell_argv
-from outrider.processes.sandbox import TOO_MANY, Confined, sign_of_sandbox, sign_of_writing
+from outrider.processes.sandbox import TOO_MANY, Confined, Reached, sign_of_sandbox, sign_of_writing
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.nearest import missing
 from outrider.tools.registry import MOST_CONTENT, Params, Tool
@@ -36,6 +36,7 @@ from outrider.tools.run_command.command_line import (
     secret_files_named,
     with_objects,
 )
+from outrider.tools.run_command.connections import connections, refused_hosts
 from outrider.tools.run_command.failure_places import placed
 from outrider.tools.run_command.failures import failures_in
 from outrider.tools.run_command.pipes import with_status_of_pipes
@@ -238,6 +239,8 @@ class _Run:
         self._context = context
         self._confined = confined
         self._command = command
+        self._reached: list[Reached] = []
+        """What it wanted of which host, where its sandbox has a way to some."""
 
     def digest(self, confined: Confined) -> str:
         """Of all that the run depends on: the command, what confines it, the folder, environment and scripts."""
@@ -253,6 +256,11 @@ class _Run:
         text = self._params.command
         shown = "" if is_whole_in_one_line(text) else f"The command:\n{folded(text)}\n"
         return f"{shown}{explained(self._command, self._context.rules.parts_of(self._command))}"
+
+    @property
+    def reached(self) -> Sequence[Reached]:
+        """What it wanted of which host."""
+        return self._reached
 
     @property
     def only_reads(self) -> bool:
@@ -273,13 +281,14 @@ class _Run:
             command=self._params.command,
             argv=confining.argv,
             cwd=self.cwd,
-            env=self._confined.env,
+            env=confining.environment(self._confined.env),
             sandboxed=self._confined.confinement is not None,
             launch=confining.launch,
             total_seconds=self.seconds,
             idle_seconds=self.idle_seconds,
             output_limit=limits.output_bytes,
             is_full=confining.is_full,
+            way=confining.way,
         )
         context.log.record(
             JobStarted(
@@ -295,6 +304,7 @@ class _Run:
             context.workspace.obeyed.at_start[order.id] = await planted.look(context.workspace)
         job = await context.jobs.start(order)
         if isinstance(job, SpawnProblem):
+            await confining.close()
             context.log.record(JobFinished(job_id=order.id, status="lost"))
             if (broken := await self._sandbox_broke(job)) is not None:
                 return error(broken)
@@ -329,7 +339,7 @@ class _Run:
         if (broken := await self._sandbox_broke(came)) is not None:
             return error(broken)
         failures = await asyncio.to_thread(self._failures, came, evidence[0])
-        notes = [*await asyncio.to_thread(self._unseen, came), *changed]
+        notes = [*await asyncio.to_thread(self._unseen, came), *changed, *refused_hosts(self._reached)]
         return _told(came, self, unsaved, notes, evidence, failures)
 
     async def _sandbox_broke(self, came: CommandResult | SpawnProblem) -> str | None:
@@ -493,24 +503,7 @@ class _Run:
             await workspace.on_command(self._params.command)
         files = await effects.before(context, self._command)
         try:
-            confining = await confined.start()
-            result = (
-                confining
-                if isinstance(confining, SpawnProblem)
-                else await run_command(
-                    context.commands.supervisor,
-                    confining.argv,
-                    cwd=self.cwd,
-                    env=confined.env,
-                    clock=context.clock,
-                    total_seconds=self.seconds,
-                    idle_seconds=self.idle_seconds,
-                    output_limit=context.limits.output_bytes,
-                    on_output=self._show,
-                    launch=confining.launch,
-                    is_full=confining.is_full,
-                )
-            )
+            result = await self._started(confined)
         except asyncio.CancelledError:
             # What it did until then is there all the same.
             await effects.record(context, self._call, self._params.command, files)
@@ -529,6 +522,31 @@ class _Run:
             )
         changed += await put_back.offer(context, self._call, self._params.command, recorded.lost)
         return result, unsaved, changed
+
+    async def _started(self, confined: Confined) -> CommandResult | SpawnProblem:
+        """Start it, and see it to its end."""
+        context = self._context
+        confining = await confined.start()
+        if isinstance(confining, SpawnProblem):
+            return confining
+        try:
+            return await run_command(
+                context.commands.supervisor,
+                confining.argv,
+                cwd=self.cwd,
+                env=confining.environment(confined.env),
+                clock=context.clock,
+                total_seconds=self.seconds,
+                idle_seconds=self.idle_seconds,
+                output_limit=context.limits.output_bytes,
+                on_output=self._show,
+                launch=confining.launch,
+                is_full=confining.is_full,
+            )
+        finally:
+            await confining.close()
+            if confining.way is not None:
+                self._reached += confining.way.reached
 
     def _sign_of_writing(self, came: CommandResult | SpawnProblem) -> str | None:
         """What says that a command failed because it could only read; None where nothing does."""
@@ -607,6 +625,8 @@ def _confinement(confined: Confined) -> str:
         return "without a sandbox"
     if confined.confinement.is_reading:
         return "in a read-only sandbox"
+    if confined.confinement.hosts:
+        return f"sandboxed, without network but {in_one_line(', '.join(confined.confinement.hosts))}"
     return f"sandboxed, {'with the' if confined.confinement.network == 'open' else 'without'} network"
 
 
@@ -679,7 +699,13 @@ def _told(
     content = f"{output.rstrip()}\n[{'; '.join(notes)}]".lstrip("\n")
     code = result.exit.code if result.status == "exited" and result.exit is not None else None
     kind, checked = evidence
-    ran = Ran(kind=kind, command=checked, exit_code=code, failures=list(failures) or None)
+    ran = Ran(
+        kind=kind,
+        command=checked,
+        exit_code=code,
+        failures=list(failures) or None,
+        connections=connections(run.reached),
+    )
     return ToolResult("ok" if code == 0 else "error", content, ran=ran)
 
 
