@@ -22,7 +22,8 @@ Keys of the script, all of which may be left out:
 - `beyond`: true: places lie beyond the ends of lines.
 - `partial`: true: a part of each result comes first, as progress that nobody asked for.
 - `unchanged`: true: problems are answered with `unchanged`, as if they had been told before.
-- `loading`: seconds of progress after the start, in which it knows nothing.
+- `loading`: seconds of progress after the start, in which it knows nothing; `begins`: seconds before that progress begins, in which it
+  knows nothing either; `status`: true: it tells of it by `experimental/serverStatus`, and not by progress.
 - `actions`: `edit` (default), `resolve` or `command`: how an action says what it changes.
 - `log`: a file that gets everything it receives, one JSON a line.
 """
@@ -31,7 +32,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -124,16 +125,22 @@ class LanguageServer:
                 {"registrations": [{"id": "d", "method": "textDocument/diagnostic", "registerOptions": {}}]},
             )
         if self._loading:
-            self._ask("window/workDoneProgress/create", {"token": "load"})
-            self._send(
-                {
-                    "method": "$/progress",
-                    "params": {"token": "load", "value": {"kind": "begin", "title": "Loading"}},
-                }
-            )
+            await asyncio.sleep(self.script.get("begins", 0))
+            self._tell_of_loading(is_over=False)
             await asyncio.sleep(self.script["loading"])
             self._loading = False
-            self._send({"method": "$/progress", "params": {"token": "load", "value": {"kind": "end"}}})
+            self._tell_of_loading(is_over=True)
+            self._publish_all(self.open)
+
+    def _tell_of_loading(self, *, is_over: bool) -> None:
+        if self.script.get("status"):
+            told = {"health": "ok", "quiescent": is_over, "message": None}
+            self._send({"method": "experimental/serverStatus", "params": told})
+            return
+        if not is_over:
+            self._ask("window/workDoneProgress/create", {"token": "load"})
+        value = {"kind": "end"} if is_over else {"kind": "begin", "title": "Loading"}
+        self._send({"method": "$/progress", "params": {"token": "load", "value": value}})
 
     async def _respond(self, number: Any, method: str, params: Object) -> None:
         if method == "textDocument/diagnostic":
@@ -173,7 +180,11 @@ class LanguageServer:
             "codeAction/resolve": lambda given: {**given, "edit": given["data"]},
             "workspace/executeCommand": self._executed,
         }
-        return answers[method](params) if method in answers else KeyError(method)
+        if method not in answers:
+            return KeyError(method)
+        if self._loading and method not in {"initialize", "shutdown", "textDocument/diagnostic"}:
+            return None
+        return answers[method](params)
 
     def _capabilities(self, params: Object) -> Object:
         pulls = self.script.get("diagnostics", "pull") == "pull"
@@ -224,8 +235,12 @@ class LanguageServer:
             )
         else:
             return
-        if self.script.get("diagnostics") in {"push", "unversioned", "settling"}:
-            for one in [uri, *(other for other in self.open if other != uri and params.get("forceRebuild"))]:
+        others = (other for other in self.open if other != uri and params.get("forceRebuild"))
+        self._publish_all([uri, *others])
+
+    def _publish_all(self, uris: Iterable[str]) -> None:
+        if self.script.get("diagnostics") in {"push", "unversioned", "settling"} and not self._loading:
+            for one in uris:
                 self._later(self._publish(one, self.open[one].version))
 
     def texts(self) -> dict[str, str]:
