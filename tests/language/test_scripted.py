@@ -50,6 +50,7 @@ WAYS = [
     {"loading": 0.1, "diagnostics": "push"},
     {"loading": 0.3, "begins": 0.3},
     {"loading": 0.3, "begins": 0.3, "status": True},
+    {"loading": 0.3, "says": True},
     {
         "asks": [
             ["workspace/configuration", {"items": [{"section": "toy"}, {}]}],
@@ -64,7 +65,10 @@ async def loading(languages, script):
     """Have the table know that the scripted server reads the project first."""
     (server,) = await languages.servers_for(languages.sources.uri("a.py"))
     how = "status" if "status" in script else "progress"
-    server.row = replace(server.row, loads=how if "loading" in script else "")
+    if "says" in script:
+        server.row = replace(server.row, indexes="log")
+    elif "loading" in script:
+        server.row = replace(server.row, loads=how)
 
 
 @pytest.mark.parametrize("script", WAYS, ids=str)
@@ -80,7 +84,7 @@ async def test_an_edit_that_breaks_a_caller_in_another_file_is_found_before_it_i
         assert (problems, late) == ([], [])
 
 
-@pytest.mark.parametrize("script", [{}, {"status": True}], ids=str)
+@pytest.mark.parametrize("script", [{}, {"status": True}, {"says": True}], ids=str)
 async def test_who_asks_while_a_server_still_reads_the_project_waits_for_what_it_knows_then(toys, script):
     script = {**script, "loading": 0.3, "begins": 0.3}
     async with toys(FILES, **script) as languages:

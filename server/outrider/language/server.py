@@ -44,6 +44,8 @@ MANY: Final = 500
 """Problems from which on they are read in a thread."""
 _BEGIN_SECONDS: Final = 2.0
 """How long after its start a server may begin to say that it reads the project."""
+_INDEX_SECONDS: Final = 60.0
+"""How long after its start a server's log may say that it has looked through the project."""
 _LOADING: Final = object()
 """Among what a server is busy with: it has not said yet that it has read the project."""
 _SHUTDOWN_SECONDS: Final = 0.5
@@ -147,7 +149,7 @@ class Server:
         """The same of what was read last, also of texts that are only tried."""
         self._arrived = asyncio.Event()
         self._busy: set[Any] = set()
-        self._begins_until = 0.0
+        self._began_at = 0.0
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -238,7 +240,7 @@ class Server:
             why = said.message if isinstance(said, Failure) else "it did not answer initialize as LSP says"
             return f"{self.row.name} could not be started: {self.last_error or why}"
         self._take_capabilities(cast("dict[str, Any]", said))
-        self._begins_until = self._clock.monotonic() + _BEGIN_SECONDS
+        self._began_at = self._clock.monotonic()
         connection.notify("initialized", {})
         connection.notify("workspace/didChangeConfiguration", {"settings": dict(self.row.settings)})
         self.state, self.last_error = "running", ""
@@ -275,7 +277,7 @@ class Server:
         self._shown, self._kept, self._published = {}, {}, {}
         self._raw, self._fresh = {}, {}
         self._capabilities, self._registered = {}, {}
-        self._busy = {_LOADING} if self.row.loads else set()
+        self._busy = {_LOADING} if self.row.loads or self.row.indexes == "log" else set()
         self._new_generation()
 
     def _params(self) -> dict[str, Any]:
@@ -379,6 +381,10 @@ class Server:
                 self._arrived.set()
             elif kind == "end" and isinstance(token, str | int):
                 self._busy.discard(token)
+                self._arrived.set()
+        elif method == "window/logMessage" and self.row.indexes == "log":
+            if _has_indexed(given.get("message")):
+                self._busy.discard(_LOADING)
                 self._arrived.set()
         elif method == "experimental/serverStatus" and self.row.loads == "status":
             if given.get("quiescent") is True:
@@ -539,7 +545,7 @@ class Server:
                 await self.show_workspace(uris)
                 if not await self.is_loaded(seconds):
                     return Failure(CONTENT_MODIFIED, f"{self.row.name} is still reading the project")
-                if self.row.indexes and method in _OF_PROJECT and not await self._is_indexed(seconds):
+                if method in _OF_PROJECT and not await self.is_indexed(seconds):
                     return Failure(CONTENT_MODIFIED, f"{self.row.name} is still indexing the project")
                 waiting = self.send(method, params)
             said = await waiting(seconds)
@@ -688,12 +694,22 @@ class Server:
             else:
                 await self._arrived.wait()
 
-    async def _is_indexed(self, seconds: float) -> bool:
-        """Wait until it knows the project with the texts of now; False where that takes too long."""
+    async def is_indexed(self, seconds: float) -> bool:
+        """Wait until it knows all uses of a name with the texts of now; False where that takes too long.
+
+        Args:
+            seconds: How long it may take.
+        """
         try:
             async with self._clock.timeout(seconds):
-                await self._until_idle()
-                await self._until_published([*self._shown], {})
+                match self.row.indexes:
+                    case "log":
+                        await self._until_told_or(_INDEX_SECONDS)
+                    case "progress":
+                        await self._until_idle()
+                        await self._until_published([*self._shown], {})
+                    case "":
+                        pass
         except TimeoutError:
             return False
         return True
@@ -717,14 +733,18 @@ class Server:
             case "status":
                 await self._until_told()
             case "progress":
-                try:
-                    async with self._clock.timeout(max(0.0, self._begins_until - self._clock.monotonic())):
-                        await self._until_told()
-                except TimeoutError:
-                    self._busy.discard(_LOADING)
+                await self._until_told_or(_BEGIN_SECONDS)
                 await self._until_idle()
             case "":
                 pass
+
+    async def _until_told_or(self, seconds: float) -> None:
+        """Wait for its word, so many seconds after its start at most: it may have none."""
+        try:
+            async with self._clock.timeout(max(0.0, self._began_at + seconds - self._clock.monotonic())):
+                await self._until_told()
+        except TimeoutError:
+            self._busy.discard(_LOADING)
 
     async def _until_told(self) -> None:
         while _LOADING in self._busy and self.is_up:
@@ -737,6 +757,16 @@ class Server:
             await self._arrived.wait()
 
 
+def _has_indexed(line: Any) -> bool:
+    """Whether a line of the log of pyright says that it knows the files of the project ("Found 885 source files", "No source files found.")."""
+    return (
+        isinstance(line, str)
+        and line.startswith(("Found ", "No "))
+        and " source file" in line[:_LONGEST_LINE]
+    )
+
+
+_LONGEST_LINE: Final = 100
 _OF_PROJECT: Final = frozenset(
     {
         "textDocument/references",

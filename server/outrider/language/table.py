@@ -60,8 +60,9 @@ class Row:
     """What it gets for `workspace/configuration`, by section."""
     rebuilds: bool = False
     """Whether it looks at the files that refer to a changed one only when it is told so (clangd's `forceRebuild`)."""
-    indexes: bool = False
-    """Whether it knows all uses of a name only after it has indexed the project, with progress."""
+    indexes: Literal["", "progress", "log"] = ""
+    """How it says that it knows all uses of a name, for which it first looks through the project: by the end of its progress, or by a line
+    of its log. Until then pyright finds those in open files, and says nothing of the others. Empty: it looks when it is asked."""
     loads: Literal["", "progress", "status"] = ""
     """How it says that it has read the project, before which it knows little: by the end of its progress, or by the notification
     `experimental/serverStatus` (rust-analyzer's "LSP Extensions"). Empty: it reads what it is asked about."""
@@ -70,8 +71,8 @@ class Row:
 
 TABLE: Final[tuple[Row, ...]] = (
     Row("basedpyright", ("basedpyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install basedpyright",
-        tested=True, settings={"basedpyright": _PYRIGHT, "python": _PYRIGHT}),
-    Row("pyright", ("pyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install pyright", tested=True,
+        tested=True, indexes="log", settings={"basedpyright": _PYRIGHT, "python": _PYRIGHT}),
+    Row("pyright", ("pyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install pyright", tested=True, indexes="log",
         settings={"python": _PYRIGHT}),
     Row("ty", ("ty", "server"), ("python",), _OF_PYTHON, "pip install ty", tested=True),
     Row("ruff", ("ruff", "server"), ("python",), ("ruff.toml", ".ruff.toml"), "pip install ruff", role="lint", tested=True),
@@ -81,7 +82,7 @@ TABLE: Final[tuple[Row, ...]] = (
         settings={"typescript": {"disableAutomaticTypeAcquisition": True}}),
     Row("typescript", ("tsc", "--lsp", "--stdio"), _SCRIPTS, _OF_NODE, "npm install typescript@7"),
     Row("clangd", ("clangd", "--use-dirty-headers"), ("c", "cpp"), _OF_C, "apt install clangd",
-        tested=True, rebuilds=True, indexes=True),
+        tested=True, rebuilds=True, indexes="progress"),
     Row("gopls", ("gopls",), ("go",), ("go.mod", "go.work"), "go install golang.org/x/tools/gopls@latest", tested=True,
         loads="progress"),
     Row("rust-analyzer", ("rust-analyzer",), ("rust",), ("Cargo.toml",), "rustup component add rust-analyzer", tested=True, loads="status",

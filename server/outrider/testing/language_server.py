@@ -23,7 +23,8 @@ Keys of the script, all of which may be left out:
 - `partial`: true: a part of each result comes first, as progress that nobody asked for.
 - `unchanged`: true: problems are answered with `unchanged`, as if they had been told before.
 - `loading`: seconds of progress after the start, in which it knows nothing; `begins`: seconds before that progress begins, in which it
-  knows nothing either; `status`: true: it tells of it by `experimental/serverStatus`, and not by progress.
+  knows nothing either; `status`: true: it tells of it by `experimental/serverStatus`, and not by progress; `says`: true: only the line
+  "Found … source files" of its log does, and until then it knows uses in open files alone.
 - `actions`: `edit` (default), `resolve` or `command`: how an action says what it changes.
 - `log`: a file that gets everything it receives, one JSON a line.
 """
@@ -133,6 +134,11 @@ class LanguageServer:
             self._publish_all(self.open)
 
     def _tell_of_loading(self, *, is_over: bool) -> None:
+        if self.script.get("says"):
+            if is_over:
+                told: Object = {"type": 3, "message": f"Found {len(self.texts())} source files"}
+                self._send({"method": "window/logMessage", "params": told})
+            return
         if self.script.get("status"):
             told = {"health": "ok", "quiescent": is_over, "message": None}
             self._send({"method": "experimental/serverStatus", "params": told})
@@ -182,7 +188,11 @@ class LanguageServer:
         }
         if method not in answers:
             return KeyError(method)
-        if self._loading and method not in {"initialize", "shutdown", "textDocument/diagnostic"}:
+        if (
+            self._loading
+            and not self.script.get("says")
+            and method not in {"initialize", "shutdown", "textDocument/diagnostic"}
+        ):
             return None
         return answers[method](params)
 
@@ -244,12 +254,14 @@ class LanguageServer:
                 self._later(self._publish(one, self.open[one].version))
 
     def texts(self) -> dict[str, str]:
-        """All texts, open ones over the disk."""
+        """All texts that it knows, open ones over the disk."""
         found = {
             "file://" + quote(str(path)): path.read_text("utf-8", "replace")
             for path in self.root.rglob("*")
             if path.is_file() and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
         }
+        if self._loading:
+            found = {}
         opened = {uri: one.text for uri, one in self.open.items()}
         by_path = {unquote(uri): uri for uri in opened}
         return {**{uri: text for uri, text in found.items() if unquote(uri) not in by_path}, **opened}
@@ -276,7 +288,10 @@ class LanguageServer:
         uri = params["textDocument"]["uri"]
         document = self.open.get(uri)
         text = "" if document is None else document.before if self.script.get("stale") else document.text
-        return {"kind": "full", "items": [] if self._loading else self._problems(uri, text)}
+        return {
+            "kind": "full",
+            "items": [] if self._loading and not self.script.get("says") else self._problems(uri, text),
+        }
 
     def _problems(self, uri: str, text: str) -> list[Object]:
         defined = {word for other in self.texts().values() for word in _words_after("def", other)}
