@@ -32,12 +32,13 @@ class Place:
 
 
 def place(folder, turns):
-    """Make a workspace in a folder, and a script for the model beside it."""
+    """Make a workspace in a folder, where none is there yet, and a script for the model beside it."""
     script = folder / "script.json"
     script.write_text(pace.script(turns))
     file = folder / "workspace" / "tariff.py"
-    (file.parent / ".git").mkdir(parents=True)
-    file.write_text(BEFORE)
+    (file.parent / ".git").mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        file.write_text(BEFORE)
     command = (sys.executable, "-m", "outrider", "serve")
     return Place(file, command, f"scripted:{script}", str(folder / "state"))
 

@@ -33,22 +33,27 @@ ESCAPE, RETURN, NEXT = "\x1b", "\r", "\x0e"
 
 
 class Helix(Editor):
-    """An instance set up by the recipe, maybe with a server beside Outrider that finds problems, and a file that holds an instruction comment."""
+    """An instance set up by the recipe, maybe with a server beside Outrider that finds problems, and a file that holds an instruction comment.
 
-    def __init__(self, program, folder, turns, *others, rows=ROWS):
+    `file`, `language` and `more`: another file of the workspace, what Helix calls its language, and settings of Outrider in TOML.
+    """
+
+    def __init__(self, program, folder, turns, *others, rows=ROWS, file=None, language="python", more=""):
         here = place(folder, turns)
-        self.file = here.file
+        self.file = here.file if file is None else here.file.with_name(file)
+        self.file.touch()
         languages = folder / "config" / "helix" / "languages.toml"
         languages.parent.mkdir(parents=True)
         # Strings of JSON are strings of TOML.
         problems = folder / "problems.py"
         problems.write_text(PROBLEMS)
         program_of_server, *arguments = here.command
-        model = f"model = {json.dumps(here.model)}, stateDir = {json.dumps(here.state)}"
+        model = f"model = {json.dumps(here.model)}, stateDir = {json.dumps(here.state)}{more}"
         changes = {
             'command = "outrider"': f"command = {json.dumps(program_of_server)}",
             'args = ["serve"]': f"args = {json.dumps(arguments)}",
             'model = "my/model-name"': model,
+            'name = "python"': f'name = "{language}"',
             '["pylsp", "outrider"]': json.dumps([*others, "outrider"]),
         }
         another = {"command": program_of_server, "args": [str(problems)]}

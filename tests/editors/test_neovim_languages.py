@@ -6,11 +6,8 @@ from pathlib import Path
 import neovim_driver
 import pace
 import pytest
+from code_projects import FILES, PROJECTS, breaking, fill, rename, used, uses
 from test_neovim import RECIPE, SETUP, Neovim, call
-
-HERE = Path(__file__).parents[1] / "language" / "node_modules" / ".bin"
-BIN = Path(sys.executable).parent
-FILES = 30
 
 pytestmark = [
     pytest.mark.skipif(
@@ -19,31 +16,6 @@ pytestmark = [
     pytest.mark.timeout(240),
 ]
 
-PROJECTS = {
-    "python": (
-        "ty",
-        [str(BIN / "ty"), "server"],
-        "tariff.py",
-        "def price(hours: int) -> int:\n    return hours * 3\n",
-        ("hours: int", "hours: str"),
-        "use{n}.py",
-        "from tariff import price\n\nTOTAL: int = price({n})\n",
-        {},
-    ),
-    "typescript": (
-        "typescript-language-server",
-        [str(HERE / "typescript-language-server"), "--stdio"],
-        "tariff.ts",
-        "export function price(hours: number): number {\n  return hours * 3;\n}\n",
-        ("hours: number", "hours: string"),
-        "use{n}.ts",
-        'import {{ price }} from "./tariff";\nexport const total: number = price({n});\n',
-        {
-            "tsconfig.json": '{"compilerOptions": {"strict": true, "module": "esnext", "moduleResolution": "bundler", "types": []}}'
-        },
-    ),
-}
-
 
 class InProject(Neovim):
     """An instance as it comes, in a project that uses a name in many files."""
@@ -51,15 +23,12 @@ class InProject(Neovim):
     session = None
 
     def __init__(self, folder, project, turns):
-        name, command, file, text, _, other, use, besides = project
+        name, command, file, *_ = project
         script = folder / "script.json"
         script.write_text(pace.script(turns))
         self.place = folder / "workspace"
         self.place.mkdir()
-        for path, content in {"tariff.py": "", **besides, file: text}.items():
-            (self.place / path).write_text(content)
-        for number in range(FILES):
-            (self.place / other.format(n=number)).write_text(use.format(n=number))
+        fill(self.place, project)
         self.file = self.place / file
         neovim_driver.Neovim.__init__(self, folder)
         servers = {"*": {"enabled": False}, name: {"command": command}}
@@ -93,32 +62,20 @@ class InProject(Neovim):
 @pytest.mark.parametrize("name", PROJECTS)
 def test_one_call_renames_in_thirty_files_and_an_approval_says_what_its_edit_breaks(tmp_path, name):
     project = PROJECTS[name]
-    _, command, file, text, (old, new), other, use, _ = project
+    _, command, _, text, _, other, *_ = project
     if not Path(command[0]).exists():
         pytest.skip(f"there is no {command[0]}; .ci/run installs it")
-    edit = call("edit_file", path=file, old=old, new=new)
-    turns = [
-        call("diagnostics", path=file),
-        call("rename_symbol", symbol="price", new_name="cost"),
-        {"text": "Renamed."},
-        edit,
-        edit,
-        {"text": "Broken."},
-    ]
-    nvim = InProject(tmp_path, project, turns)
+    nvim = InProject(tmp_path, project, [*rename(project, call), *breaking(project, call)])
     try:
         assert nvim.run("Rename it.")["outcome"] == "completed"
         (asked,) = nvim.lua("return _G.asked")
         assert asked[0].startswith(f"Rename price to cost (in {FILES + 1} files)")
         assert nvim.text == text.replace("price", "cost")
-        assert all(
-            (nvim.place / other.format(n=number)).read_text() == use.format(n=number).replace("price", "cost")
-            for number in range(FILES)
-        )
+        assert uses(nvim.place, project) == used(project, "cost")
         undone = nvim.command("outrider.undo", {"scope": "turn"})["result"]
         assert len(undone["undone"]) == FILES + 1
         assert nvim.text == text
-        assert all((nvim.place / other.format(n=n)).read_text() == use.format(n=n) for n in range(FILES))
+        assert uses(nvim.place, project) == used(project, "price")
         nvim.run("Break it.")
         (broken,) = nvim.lua("return _G.asked")[1:]
         head = broken[0].partition("--- ")[0]

@@ -80,7 +80,7 @@ async def house(root, servers, *, search_path=None, sources=None, editor=None):
             process = await supervisor.spawn(
                 argv,
                 cwd=folder,
-                env={"PATH": path, "HOME": str(folder), "PYTHONPATH": ""},
+                env={"PATH": path, "HOME": str(folder.parent), "PYTHONPATH": ""},
                 stdin=theirs.fileno(),
                 merge_stderr=False,
             )

@@ -12,8 +12,14 @@ from house import house
 from outrider.ports.language import Spot, Touched, Unknown
 
 HERE = Path(__file__).parent
+INSTALLED = HERE.parents[1] / ".editors" / "servers"
 PATH = os.pathsep.join(
-    [str(HERE / "node_modules" / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+    [
+        str(INSTALLED),
+        str(HERE / "node_modules" / ".bin"),
+        str(Path(sys.executable).parent),
+        os.environ["PATH"],
+    ]
 )
 
 PYTHON = (
@@ -45,12 +51,36 @@ C = (
     '#include "tariff.h"\nint total{n}() {{ return price({n} + 1); }}\n',
     {},
 )
+GO = (
+    "tariff.go",
+    "package tariff\n\nfunc price(hours int) int {\n\treturn hours * 3\n}\n",
+    "hours int",
+    "hours string",
+    "use{n}.go",
+    "package tariff\n\nvar total{n} int = price({n})\n",
+    {"go.mod": "module tariff\n\ngo 1.21\n"},
+)
+# What rust-analyzer finds by itself: types that do not fit are found by cargo alone, in files that are saved.
+RUST = (
+    "src/tariff.rs",
+    "pub fn price(hours: i32) -> i32 {\n    hours * 3\n}\n",
+    "hours: i32",
+    "hours: i32, rate: i32",
+    "src/use{n}.rs",
+    "use crate::tariff::price;\n\npub fn total() -> i32 {{\n    price({n})\n}}\n",
+    {
+        "Cargo.toml": '[package]\nname = "tariff"\nversion = "0.1.0"\nedition = "2021"\n',
+        "src/lib.rs": "pub mod tariff;\n" + "".join(f"pub mod use{n};\n" for n in range(30)),
+    },
+)
 SERVERS = {
     "basedpyright": ("basedpyright-langserver", PYTHON),
     "pyright": ("pyright-langserver", PYTHON),
     "ty": ("ty", PYTHON),
     "typescript-language-server": ("typescript-language-server", SCRIPT),
     "clangd": ("clangd", C),
+    "gopls": ("gopls", GO),
+    "rust-analyzer": ("rust-analyzer", RUST),
 }
 FILES = 30
 SECONDS = 55
@@ -63,14 +93,17 @@ def needs(program):
 
 
 def name(uri):
-    return uri.rpartition("/")[2]
+    return uri.rpartition("/work/")[2]
 
 
 @pytest.mark.parametrize("server", SERVERS)
 async def test_what_an_edit_breaks_is_found_and_a_rename_changes_every_file(server, tmp_path):
+    tmp_path /= "work"
+    tmp_path.mkdir()
     program, (file, text, old, new, other, use, besides) = SERVERS[server]
     needs(program)
     for path, content in {file: text, **besides}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(content)
     if server == "clangd":
         commands = [

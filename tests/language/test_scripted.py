@@ -47,7 +47,10 @@ WAYS = [
     {"late": 0.1},
     {"encoding": "utf-8"},
     {"encoding": "utf-32"},
-    {"loading": 0.1},
+    {"loading": 0.1, "diagnostics": "push"},
+    {"loading": 0.3, "begins": 0.3},
+    {"loading": 0.3, "begins": 0.3, "status": True},
+    {"loading": 0.3, "says": True},
     {
         "asks": [
             ["workspace/configuration", {"items": [{"section": "toy"}, {}]}],
@@ -58,13 +61,20 @@ WAYS = [
 ]
 
 
+async def loading(languages, script):
+    """Have the table know that the scripted server reads the project first."""
+    (server,) = await languages.servers_for(languages.sources.uri("a.py"))
+    how = "status" if "status" in script else "progress"
+    if "says" in script:
+        server.row = replace(server.row, indexes="log")
+    elif "loading" in script:
+        server.row = replace(server.row, loads=how)
+
+
 @pytest.mark.parametrize("script", WAYS, ids=str)
 async def test_an_edit_that_breaks_a_caller_in_another_file_is_found_before_it_is_made(toys, script):
-    if "loading" in script:
-        script = {**script, "diagnostics": "push"}
     async with toys(FILES, **script) as languages:
-        (server,) = await languages.servers_for(languages.sources.uri("a.py"))
-        server.row = replace(server.row, loads="loading" in script)
+        await loading(languages, script)
         found = await verdict(languages, FILES["a.py"], "def cost\n\ndef other\n")
         assert messages(found.introduced) == ["price is not defined", "price is not defined"]
         assert {one.uri.rpartition("/")[2] for one in found.introduced} == {"b.py", "c.py"}
@@ -72,6 +82,18 @@ async def test_an_edit_that_breaks_a_caller_in_another_file_is_found_before_it_i
         # It was taken back: what is asked next is about the texts that are there.
         problems, late = await languages.problems([languages.sources.uri("b.py")], 5)
         assert (problems, late) == ([], [])
+
+
+@pytest.mark.parametrize("script", [{}, {"status": True}, {"says": True}], ids=str)
+async def test_who_asks_while_a_server_still_reads_the_project_waits_for_what_it_knows_then(toys, script):
+    script = {**script, "loading": 0.3, "begins": 0.3}
+    async with toys(FILES, **script) as languages:
+        await loading(languages, script)
+        uri = languages.sources.uri("a.py")
+        answers = await languages.answers_for(uri, "textDocument/references")
+        column = FILES["a.py"].index("price")
+        found = await answers.places("textDocument/references", Spot(uri, 0, column))
+        assert {one.spot.uri.rpartition("/")[2] for one in found} == {"a.py", "b.py", "c.py"}
 
 
 SILENT = [
@@ -420,6 +442,8 @@ def test_the_table_is_short_and_names_its_tested_servers():
         "ruff",
         "typescript-language-server",
         "clangd",
+        "gopls",
+        "rust-analyzer",
     }
     assert all(row.get for row in TABLE)
     assert server_module.MOST_STARTS == 4

@@ -256,10 +256,12 @@ class Answers:
 
     async def _found(self, rows: Iterable[tuple[Any, Any, Found]]) -> list[Found]:
         """Places with their lines; what has not the shape is left out."""
+        rows = list(rows)
+        ours = {given: spelled(given) for given in {str(given) for given, _, _ in rows}}
         placed = [
             (uri, at, what)
             for given, start, what in rows
-            if (uri := spelled(str(given))) is not None and (at := place_of(start)) is not None
+            if (uri := ours[str(given)]) is not None and (at := place_of(start)) is not None
         ][:MOST]
         texts = {
             uri: Text(text)

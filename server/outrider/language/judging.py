@@ -88,6 +88,8 @@ class Judge:
         self, own: Sequence[Touched], key: object, seconds: float, *, keep: bool
     ) -> "_Tried | None":
         server, generation, end = self._server, self._server.generation, _now() + seconds
+        if not (await server.is_loaded(seconds) and await server.is_indexed(end - _now())):
+            return None
         texts = await server.sources.texts(await self._referring(own, min(seconds, _LOOK_SECONDS)))
         opened = {one.uri for one in server.sources.open()}
         around = {

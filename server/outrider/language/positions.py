@@ -1,5 +1,6 @@
 """How language servers write down files and places."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeGuard, cast
 from urllib.parse import unquote, urlsplit
@@ -59,13 +60,18 @@ class Text:
     """A text and where its lines begin."""
 
     def __init__(self, text: str) -> None:
-        """Look where the lines of a text begin."""
-        self.text, self._lines, self._starts = text, lines_of(text), [0]
-        at = 0
+        """Split a text into lines."""
+        self.text, self._lines = text, lines_of(text)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the lines begin: most texts are only asked for lines."""
+        starts, at = [0], 0
         for line in self._lines[:-1]:
             at += len(line)
-            at += 2 if text.startswith("\r\n", at) else 1
-            self._starts.append(at)
+            at += 2 if self.text.startswith("\r\n", at) else 1
+            starts.append(at)
+        return starts
 
     def line(self, number: int) -> str:
         """A line without its end; empty where there is none."""

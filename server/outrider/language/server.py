@@ -42,6 +42,12 @@ SETTLE_SECONDS: Final = 0.15
 """How long nothing else may be published about a version until that counts as all."""
 MANY: Final = 500
 """Problems from which on they are read in a thread."""
+_BEGIN_SECONDS: Final = 2.0
+"""How long after its start a server may begin to say that it reads the project."""
+_INDEX_SECONDS: Final = 60.0
+"""How long after its start a server's log may say that it has looked through the project."""
+_LOADING: Final = object()
+"""Among what a server is busy with: it has not said yet that it has read the project."""
 _SHUTDOWN_SECONDS: Final = 0.5
 _TRIES: Final = 3
 
@@ -54,6 +60,7 @@ _log = logging.getLogger(__name__)
 CAPABILITIES: Final[Mapping[str, Any]] = {
     "general": {"positionEncodings": ["utf-8", "utf-16", "utf-32"]},
     "window": {"workDoneProgress": True},
+    "experimental": {"serverStatusNotification": True},
     "workspace": {
         "applyEdit": True,
         "configuration": True,
@@ -142,6 +149,7 @@ class Server:
         """The same of what was read last, also of texts that are only tried."""
         self._arrived = asyncio.Event()
         self._busy: set[Any] = set()
+        self._began_at = 0.0
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -232,6 +240,7 @@ class Server:
             why = said.message if isinstance(said, Failure) else "it did not answer initialize as LSP says"
             return f"{self.row.name} could not be started: {self.last_error or why}"
         self._take_capabilities(cast("dict[str, Any]", said))
+        self._began_at = self._clock.monotonic()
         connection.notify("initialized", {})
         connection.notify("workspace/didChangeConfiguration", {"settings": dict(self.row.settings)})
         self.state, self.last_error = "running", ""
@@ -267,7 +276,8 @@ class Server:
     def _forget(self) -> None:
         self._shown, self._kept, self._published = {}, {}, {}
         self._raw, self._fresh = {}, {}
-        self._capabilities, self._registered, self._busy = {}, {}, set()
+        self._capabilities, self._registered = {}, {}
+        self._busy = {_LOADING} if self.row.loads or self.row.indexes == "log" else set()
         self._new_generation()
 
     def _params(self) -> dict[str, Any]:
@@ -366,9 +376,22 @@ class Server:
             kind = cast("dict[str, Any]", value).get("kind") if isinstance(value, dict) else None
             if kind == "begin" and isinstance(token, str | int):
                 self._busy.add(token)
+                if self.row.loads == "progress":
+                    self._busy.discard(_LOADING)
+                self._arrived.set()
             elif kind == "end" and isinstance(token, str | int):
                 self._busy.discard(token)
                 self._arrived.set()
+        elif method == "window/logMessage" and self.row.indexes == "log":
+            if _has_indexed(given.get("message")):
+                self._busy.discard(_LOADING)
+                self._arrived.set()
+        elif method == "experimental/serverStatus" and self.row.loads == "status":
+            if given.get("quiescent") is True:
+                self._busy.discard(_LOADING)
+                self._arrived.set()
+            else:
+                self._busy.add(_LOADING)
 
     def _take_published(self, given: Mapping[str, Any]) -> None:
         uri, version = given.get("uri"), given.get("version")
@@ -520,7 +543,9 @@ class Server:
         for _ in range(_TRIES):
             async with self.its_turn():
                 await self.show_workspace(uris)
-                if self.row.indexes and method in _OF_PROJECT and not await self._is_indexed(seconds):
+                if not await self.is_loaded(seconds):
+                    return Failure(CONTENT_MODIFIED, f"{self.row.name} is still reading the project")
+                if method in _OF_PROJECT and not await self.is_indexed(seconds):
                     return Failure(CONTENT_MODIFIED, f"{self.row.name} is still indexing the project")
                 waiting = self.send(method, params)
             said = await waiting(seconds)
@@ -669,19 +694,62 @@ class Server:
             else:
                 await self._arrived.wait()
 
-    async def _is_indexed(self, seconds: float) -> bool:
-        """Wait until it knows the project with the texts of now; False where that takes too long."""
+    async def is_indexed(self, seconds: float) -> bool:
+        """Wait until it knows all uses of a name with the texts of now; False where that takes too long.
+
+        Args:
+            seconds: How long it may take.
+        """
         try:
             async with self._clock.timeout(seconds):
-                await self._until_idle()
-                await self._until_published([*self._shown], {})
+                match self.row.indexes:
+                    case "log":
+                        await self._until_told_or(_INDEX_SECONDS)
+                    case "progress":
+                        await self._until_idle()
+                        await self._until_published([*self._shown], {})
+                    case "":
+                        pass
+        except TimeoutError:
+            return False
+        return True
+
+    async def is_loaded(self, seconds: float) -> bool:
+        """Wait until it has read the project, where it does so first; False where that takes too long.
+
+        Args:
+            seconds: How long it may take.
+        """
+        try:
+            async with self._clock.timeout(seconds):
+                await self._until_loaded()
         except TimeoutError:
             return False
         return True
 
     async def _until_loaded(self) -> None:
-        if self.row.loads:
-            await self._until_idle()
+        """Wait for its word that it has read the project. Before it says that it begins, it knows as little."""
+        match self.row.loads:
+            case "status":
+                await self._until_told()
+            case "progress":
+                await self._until_told_or(_BEGIN_SECONDS)
+                await self._until_idle()
+            case "":
+                pass
+
+    async def _until_told_or(self, seconds: float) -> None:
+        """Wait for its word, so many seconds after its start at most: it may have none."""
+        try:
+            async with self._clock.timeout(max(0.0, self._began_at + seconds - self._clock.monotonic())):
+                await self._until_told()
+        except TimeoutError:
+            self._busy.discard(_LOADING)
+
+    async def _until_told(self) -> None:
+        while _LOADING in self._busy and self.is_up:
+            self._arrived.clear()
+            await self._arrived.wait()
 
     async def _until_idle(self) -> None:
         while self._busy and self.is_up:
@@ -689,6 +757,16 @@ class Server:
             await self._arrived.wait()
 
 
+def _has_indexed(line: Any) -> bool:
+    """Whether a line of the log of pyright says that it knows the files of the project ("Found 885 source files", "No source files found.")."""
+    return (
+        isinstance(line, str)
+        and line.startswith(("Found ", "No "))
+        and " source file" in line[:_LONGEST_LINE]
+    )
+
+
+_LONGEST_LINE: Final = 100
 _OF_PROJECT: Final = frozenset(
     {
         "textDocument/references",

@@ -60,17 +60,19 @@ class Row:
     """What it gets for `workspace/configuration`, by section."""
     rebuilds: bool = False
     """Whether it looks at the files that refer to a changed one only when it is told so (clangd's `forceRebuild`)."""
-    indexes: bool = False
-    """Whether it knows all uses of a name only after it has indexed the project, with progress."""
-    loads: bool = False
-    """Whether it reads the project first, with progress, and knows little before that has ended."""
+    indexes: Literal["", "progress", "log"] = ""
+    """How it says that it knows all uses of a name, for which it first looks through the project: by the end of its progress, or by a line
+    of its log. Until then pyright finds those in open files, and says nothing of the others. Empty: it looks when it is asked."""
+    loads: Literal["", "progress", "status"] = ""
+    """How it says that it has read the project, before which it knows little: by the end of its progress, or by the notification
+    `experimental/serverStatus` (rust-analyzer's "LSP Extensions"). Empty: it reads what it is asked about."""
     enabled: bool = True
 
 
 TABLE: Final[tuple[Row, ...]] = (
     Row("basedpyright", ("basedpyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install basedpyright",
-        tested=True, settings={"basedpyright": _PYRIGHT, "python": _PYRIGHT}),
-    Row("pyright", ("pyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install pyright", tested=True,
+        tested=True, indexes="log", settings={"basedpyright": _PYRIGHT, "python": _PYRIGHT}),
+    Row("pyright", ("pyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install pyright", tested=True, indexes="log",
         settings={"python": _PYRIGHT}),
     Row("ty", ("ty", "server"), ("python",), _OF_PYTHON, "pip install ty", tested=True),
     Row("ruff", ("ruff", "server"), ("python",), ("ruff.toml", ".ruff.toml"), "pip install ruff", role="lint", tested=True),
@@ -80,23 +82,24 @@ TABLE: Final[tuple[Row, ...]] = (
         settings={"typescript": {"disableAutomaticTypeAcquisition": True}}),
     Row("typescript", ("tsc", "--lsp", "--stdio"), _SCRIPTS, _OF_NODE, "npm install typescript@7"),
     Row("clangd", ("clangd", "--use-dirty-headers"), ("c", "cpp"), _OF_C, "apt install clangd",
-        tested=True, rebuilds=True, indexes=True),
-    Row("gopls", ("gopls",), ("go",), ("go.mod", "go.work"), "go install golang.org/x/tools/gopls@latest", loads=True),
-    Row("rust-analyzer", ("rust-analyzer",), ("rust",), ("Cargo.toml",), "rustup component add rust-analyzer", loads=True,
+        tested=True, rebuilds=True, indexes="progress"),
+    Row("gopls", ("gopls",), ("go",), ("go.mod", "go.work"), "go install golang.org/x/tools/gopls@latest", tested=True,
+        loads="progress"),
+    Row("rust-analyzer", ("rust-analyzer",), ("rust",), ("Cargo.toml",), "rustup component add rust-analyzer", tested=True, loads="status",
         options={"checkOnSave": False}, settings={"rust-analyzer": {"checkOnSave": False}}),
     Row("lua-language-server", ("lua-language-server",), ("lua",), (".luarc.json", ".luarc.jsonc", "stylua.toml"),
-        "see the packages of lua-language-server", loads=True),
-    Row("jdtls", ("jdtls",), ("java",), ("pom.xml", "build.gradle", "build.gradle.kts"), "see eclipse.jdt.ls", loads=True),
-    Row("kotlin-lsp", ("kotlin-lsp", "--stdio"), ("kotlin",), ("build.gradle.kts", "settings.gradle.kts"), "see kotlin-lsp", loads=True),
-    Row("csharp-ls", ("csharp-ls",), ("csharp",), ("global.json", "Directory.Build.props"), "dotnet tool install csharp-ls", loads=True),
+        "see the packages of lua-language-server", loads="progress"),
+    Row("jdtls", ("jdtls",), ("java",), ("pom.xml", "build.gradle", "build.gradle.kts"), "see eclipse.jdt.ls", loads="progress"),
+    Row("kotlin-lsp", ("kotlin-lsp", "--stdio"), ("kotlin",), ("build.gradle.kts", "settings.gradle.kts"), "see kotlin-lsp", loads="progress"),
+    Row("csharp-ls", ("csharp-ls",), ("csharp",), ("global.json", "Directory.Build.props"), "dotnet tool install csharp-ls", loads="progress"),
     Row("phpactor", ("phpactor", "language-server"), ("php",), ("composer.json",), "see phpactor"),
     Row("ruby-lsp", ("ruby-lsp",), ("ruby",), ("Gemfile",), "gem install ruby-lsp", way="lsp"),
     Row("zls", ("zls",), ("zig",), ("build.zig",), "see zls"),
-    Row("elixir-ls", ("elixir-ls",), ("elixir",), ("mix.exs",), "see elixir-ls", way="disk", loads=True),
+    Row("elixir-ls", ("elixir-ls",), ("elixir",), ("mix.exs",), "see elixir-ls", way="disk", loads="progress"),
     Row("haskell-language-server", ("haskell-language-server-wrapper", "--lsp"), ("haskell",), ("stack.yaml", "cabal.project"),
-        "ghcup install hls", loads=True),
+        "ghcup install hls", loads="progress"),
     Row("ocamllsp", ("ocamllsp",), ("ocaml",), ("dune-project",), "opam install ocaml-lsp-server"),
-    Row("metals", ("metals",), ("scala",), ("build.sbt", "build.sc"), "cs install metals", way="disk", loads=True),
+    Row("metals", ("metals",), ("scala",), ("build.sbt", "build.sc"), "cs install metals", way="disk", loads="progress"),
     Row("sourcekit-lsp", ("sourcekit-lsp",), ("swift",), ("Package.swift",), "it comes with Swift"),
     Row("dart", ("dart", "language-server", "--protocol=lsp"), ("dart",), ("pubspec.yaml",), "it comes with Dart"),
     Row("bash-language-server", ("bash-language-server", "start"), ("shellscript",), (".shellcheckrc",),

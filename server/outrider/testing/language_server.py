@@ -22,7 +22,9 @@ Keys of the script, all of which may be left out:
 - `beyond`: true: places lie beyond the ends of lines.
 - `partial`: true: a part of each result comes first, as progress that nobody asked for.
 - `unchanged`: true: problems are answered with `unchanged`, as if they had been told before.
-- `loading`: seconds of progress after the start, in which it knows nothing.
+- `loading`: seconds of progress after the start, in which it knows nothing; `begins`: seconds before that progress begins, in which it
+  knows nothing either; `status`: true: it tells of it by `experimental/serverStatus`, and not by progress; `says`: true: only the line
+  "Found … source files" of its log does, and until then it knows uses in open files alone.
 - `actions`: `edit` (default), `resolve` or `command`: how an action says what it changes.
 - `log`: a file that gets everything it receives, one JSON a line.
 """
@@ -31,7 +33,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -124,16 +126,27 @@ class LanguageServer:
                 {"registrations": [{"id": "d", "method": "textDocument/diagnostic", "registerOptions": {}}]},
             )
         if self._loading:
-            self._ask("window/workDoneProgress/create", {"token": "load"})
-            self._send(
-                {
-                    "method": "$/progress",
-                    "params": {"token": "load", "value": {"kind": "begin", "title": "Loading"}},
-                }
-            )
+            await asyncio.sleep(self.script.get("begins", 0))
+            self._tell_of_loading(is_over=False)
             await asyncio.sleep(self.script["loading"])
             self._loading = False
-            self._send({"method": "$/progress", "params": {"token": "load", "value": {"kind": "end"}}})
+            self._tell_of_loading(is_over=True)
+            self._publish_all(self.open)
+
+    def _tell_of_loading(self, *, is_over: bool) -> None:
+        if self.script.get("says"):
+            if is_over:
+                told: Object = {"type": 3, "message": f"Found {len(self.texts())} source files"}
+                self._send({"method": "window/logMessage", "params": told})
+            return
+        if self.script.get("status"):
+            told = {"health": "ok", "quiescent": is_over, "message": None}
+            self._send({"method": "experimental/serverStatus", "params": told})
+            return
+        if not is_over:
+            self._ask("window/workDoneProgress/create", {"token": "load"})
+        value = {"kind": "end"} if is_over else {"kind": "begin", "title": "Loading"}
+        self._send({"method": "$/progress", "params": {"token": "load", "value": value}})
 
     async def _respond(self, number: Any, method: str, params: Object) -> None:
         if method == "textDocument/diagnostic":
@@ -173,7 +186,15 @@ class LanguageServer:
             "codeAction/resolve": lambda given: {**given, "edit": given["data"]},
             "workspace/executeCommand": self._executed,
         }
-        return answers[method](params) if method in answers else KeyError(method)
+        if method not in answers:
+            return KeyError(method)
+        if (
+            self._loading
+            and not self.script.get("says")
+            and method not in {"initialize", "shutdown", "textDocument/diagnostic"}
+        ):
+            return None
+        return answers[method](params)
 
     def _capabilities(self, params: Object) -> Object:
         pulls = self.script.get("diagnostics", "pull") == "pull"
@@ -224,17 +245,23 @@ class LanguageServer:
             )
         else:
             return
-        if self.script.get("diagnostics") in {"push", "unversioned", "settling"}:
-            for one in [uri, *(other for other in self.open if other != uri and params.get("forceRebuild"))]:
+        others = (other for other in self.open if other != uri and params.get("forceRebuild"))
+        self._publish_all([uri, *others])
+
+    def _publish_all(self, uris: Iterable[str]) -> None:
+        if self.script.get("diagnostics") in {"push", "unversioned", "settling"} and not self._loading:
+            for one in uris:
                 self._later(self._publish(one, self.open[one].version))
 
     def texts(self) -> dict[str, str]:
-        """All texts, open ones over the disk."""
+        """All texts that it knows, open ones over the disk."""
         found = {
             "file://" + quote(str(path)): path.read_text("utf-8", "replace")
             for path in self.root.rglob("*")
             if path.is_file() and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
         }
+        if self._loading:
+            found = {}
         opened = {uri: one.text for uri, one in self.open.items()}
         by_path = {unquote(uri): uri for uri in opened}
         return {**{uri: text for uri, text in found.items() if unquote(uri) not in by_path}, **opened}
@@ -261,7 +288,10 @@ class LanguageServer:
         uri = params["textDocument"]["uri"]
         document = self.open.get(uri)
         text = "" if document is None else document.before if self.script.get("stale") else document.text
-        return {"kind": "full", "items": [] if self._loading else self._problems(uri, text)}
+        return {
+            "kind": "full",
+            "items": [] if self._loading and not self.script.get("says") else self._problems(uri, text),
+        }
 
     def _problems(self, uri: str, text: str) -> list[Object]:
         defined = {word for other in self.texts().values() for word in _words_after("def", other)}
