@@ -344,6 +344,8 @@ class StatusResult(Wire):
 
     sessions: list[SessionStatus]
     """In the order they were opened."""
+    model: str | None = None
+    """Without `sessionId`: what a task gets that names no model, or `tiers`; empty if nothing is set that can be had."""
 
 
 class WaitParams(Wire):

@@ -88,7 +88,7 @@ from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.workspace import Judges, Machine, Workspace
-from outrider_protocol.settings import PermissionMode, ProviderSettings, Settings, Tiers
+from outrider_protocol.settings import BY_TIERS, PermissionMode, ProviderSettings, Settings, Tiers
 
 _MOST_OF_COMMAND = 60
 """Characters of a command by which a question names what it changed."""
@@ -180,6 +180,14 @@ class App:
         """Whether no model is set, or one of a provider that there is not."""
         settings = self.settings.now
         return settings.tiers == Tiers() and not self.services.catalog.knows(settings.model)
+
+    @property
+    def next_model(self) -> str:
+        """What a task gets that names no model, or `tiers`; empty where nothing is set that can be had."""
+        settings = self.settings.now
+        if settings.tiers != Tiers():
+            return BY_TIERS
+        return "" if self.lacks_model else (settings.model or "")
 
     async def model_problem(self) -> str | None:
         """Why the model that is set cannot be had, None if it can."""

@@ -346,7 +346,8 @@ class Commands:
     async def _status(self, params: StatusParams) -> StatusResult:
         if params.session_id is not None:
             return StatusResult(sessions=[_accepted(await self._app.sessions.status(params.session_id))])
-        return StatusResult(sessions=[session.status() for session in self._app.sessions.running])
+        running = [session.status() for session in self._app.sessions.running]
+        return StatusResult(sessions=running, model=self._app.next_model)
 
     async def _wait(self, params: WaitParams) -> WaitResult:
         return _accepted(await self._app.sessions.wait(params.turn_id, params.timeout))

@@ -224,3 +224,16 @@ async def test_what_this_editor_sets_itself_stays_and_that_is_said(start, worksp
         assert saved["note"] == "the settings of this editor name mine/m, which stays in use here"
         assert (await editor.command("outrider.models"))["model"] == "mine/m"
     assert tomllib.loads(settings_file(workspace).read_text())["model"] == "my/big"
+
+
+async def test_the_status_says_what_the_next_task_gets(start):
+    async with start() as editor:
+        assert (await editor.command("outrider.status"))["model"] == ""
+    unknown = {"model": "nobody/knows"}
+    async with start(settings=unknown) as editor:
+        assert (await editor.command("outrider.status"))["model"] == ""
+    provider = {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}}
+    async with start(settings={"model": "my/big", "providers": provider}) as editor:
+        assert (await editor.command("outrider.status"))["model"] == "my/big"
+    async with start(settings={"tiers": {"small": ["my/a"]}, "providers": provider}) as editor:
+        assert (await editor.command("outrider.status"))["model"] == "tiers"

@@ -3,12 +3,7 @@
 from neovim_plugin import DONE
 
 KEY = "sk-local-0123456789"
-CANNED = """
-_G.steps = {}
-require('outrider.client').execute = function(_, name, params, done)
-  _G.steps[#_G.steps + 1] = params
-  vim.schedule(function() done(_G.canned[params.action]) end)
-end
+ANSWERS = """
 _G.canned = {
   list = { providers = { { name = 'my', title = 'Mine', needsKey = true } }, keeps = { 'file', 'env' }, file = 'f' },
   models = { models = { { name = 'big', contextWindow = 65536 }, { name = 'small' } } },
@@ -18,6 +13,16 @@ _G.canned = {
 vim.fn.inputsecret = function() return '%s' end
 vim.ui.select = function(choices, how, done) done(choices[1]) end
 """
+CANNED = (
+    """
+_G.steps = {}
+require('outrider.client').execute = function(_, name, params, done)
+  _G.steps[#_G.steps + 1] = params
+  vim.schedule(function() done(_G.canned[params.action]) end)
+end
+"""
+    + ANSWERS
+)
 
 
 def test_a_user_comes_to_a_model(plugin):
@@ -46,3 +51,55 @@ def test_who_leaves_is_asked_no_more(plugin):
     nvim.ex("Outrider setup")
     nvim.wait("_G.offered ~= nil")
     assert "openai" in [one["name"] for one in nvim.lua("return _G.offered")]
+
+
+LED = """
+local client_of = require('outrider.client')
+local real = client_of.execute
+client_of.execute = function(client, name, params, ...)
+  local done = ...
+  if name == 'outrider.setup' then
+    _G.saved = params.action == 'save'
+    return vim.schedule(function() done(_G.canned[params.action]) end)
+  end
+  if name == 'outrider.run' and _G.saved then
+    _G.sent = vim.deepcopy(params)
+    params.model = 'scripted:%s'
+  end
+  return real(client, name, params, ...)
+end
+vim.ui.select = function(choices, how, done)
+  _G.led = _G.led or { how.prompt, choices }
+  done(choices[1])
+end
+"""
+
+
+def test_a_task_without_a_model_leads_to_one_by_one_key_and_is_done_as_it_was(plugin):
+    nvim = plugin([DONE], init={"model": ""}).ready()
+    nvim.lua(ANSWERS % KEY)
+    nvim.lua(LED % nvim.script)
+    nvim.ex("2,3Outrider! plan Two an hour")
+    nvim.until_done()
+    prompt, choices = nvim.lua("return _G.led")
+    assert (prompt, choices) == ("Outrider: no model is set ", ["Set up a model", "Not now"])
+    sent = nvim.lua("return _G.sent")
+    assert (sent["prompt"], sent["mode"]) == ("Two an hour", "plan")
+    assert sent["context"]["selection"]["uri"] == nvim.file.as_uri()
+
+
+def test_who_wants_no_set_up_now_is_told_where_it_is_and_the_task_is_kept(plugin):
+    nvim = plugin([DONE], init={"model": ""}, picks=["Not now"], texts=["x"]).ready()
+    nvim.run("Two an hour")
+    nvim.wait("heard('no model is set. `:Outrider run` without a task has what you wrote.')")
+    nvim.ex("Outrider run")
+    nvim.wait("#_G.asked > 1")
+    assert nvim.lua("return _G.asked[2]") == ["Task: ", "Two an hour"]
+
+
+def test_what_goes_on_after_a_check_that_failed_is_a_task_in_words(plugin):
+    nvim = plugin([DONE]).ready()
+    nvim.run("Two an hour").until_done()
+    nvim.lua("session().last.failed = { 'pytest -q' }")
+    nvim.ex("Outrider continue")
+    nvim.wait("shows('# `pytest -q` failed. Correct what is wrong')")

@@ -65,15 +65,6 @@ def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
         assert not (bench.folder / "tariff.py").exists()
 
 
-def test_a_task_without_a_model_leads_to_the_settings(begin: Begin) -> None:
-    with begin([], settings={"outrider.model": None}) as bench:
-        bench.command("Outrider: Run Task")
-        bench.type_input("Two an hour")
-        bench.until(lambda: "no model is set" in "".join(bench.toasts()), "why it is refused")
-        bench.click_toast("Open Settings")
-        bench.page.locator(".settings-editor .setting-item-label", has_text="Model").first.wait_for()
-
-
 def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "Done."}], alone=True) as bench:
         bench.open("tariff.py")

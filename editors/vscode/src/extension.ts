@@ -9,8 +9,8 @@ import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
 import { messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
-import { Connection } from "./editor/connection.js";
 import { connectedCommands, ConnectedView } from "./editor/connected.js";
+import { Connection, lacksModel } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
 import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
 import type { House } from "./editor/house.js";
@@ -23,7 +23,7 @@ import { Proposals } from "./editor/proposals.js";
 import { References, taken } from "./editor/references.js";
 import { serve } from "./editor/requests.js";
 import { reviewCommands } from "./editor/reviewing.js";
-import { outdated, settingsChanged, setupCommands } from "./editor/setup.js";
+import { offerModel, outdated, settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import {
   again,
@@ -148,6 +148,7 @@ export function activate(context: vscode.ExtensionContext): void {
     const cutOff = new Set(
       book.all.filter((session) => session.runningHere !== undefined).map(({ sessionId }) => sessionId),
     );
+    await own.readModel();
     const { sessions } = await own.execute("outrider.sessions", {});
     // Only now: the user may have begun a new session meanwhile.
     const last = context.workspaceState.get<string>(LAST_SESSION);
@@ -190,6 +191,9 @@ export function activate(context: vscode.ExtensionContext): void {
       update();
       connectedView.look();
     }),
+    own.onLacking(({ failure, again }) => {
+      tell(log, offerModel(house, failure, again));
+    }),
     vscode.window.onDidChangeTextEditorSelection(() => {
       view.update();
     }),
@@ -226,8 +230,9 @@ async function receive(house: House, message: FromView, page: Page): Promise<voi
       } catch (error) {
         page.sent({ id: message.id, problem: `Not sent: ${messageOf(error)}` });
         // Who sees the view has been told.
-        if (!house.view.isVisible) throw error;
-        house.log.error(messageOf(error));
+        if (house.view.isVisible) house.log.error(messageOf(error));
+        else if (lacksModel(error)) await offerModel(house, error, () => house.view.show("composer"));
+        else throw error;
       }
       break;
     case "complete":

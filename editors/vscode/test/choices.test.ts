@@ -23,6 +23,7 @@ test("models stand by tier, and then by who has them, with their windows and pri
     [
       "The one of the settings | tiers",
       "$(edit) Another… | provider/name",
+      "$(add) Set up a model… | a provider, its key, its models, a trial",
       "— chosen lately",
       "my/seen | 128k tokens",
       "— tier frontier",

@@ -265,3 +265,25 @@ test("the context window and an old plan are shown", { skip }, async () => {
   await view.shot("plan");
   await view.close();
 });
+
+test("where there is no model one button leads to one, and what is written stays", { skip }, async () => {
+  const view = await View.open();
+  const { page } = view;
+  await view.show([], { frame: { lacksModel: true, model: "" } });
+  const box = page.locator("#task");
+  await box.focus();
+  await page.keyboard.type("Two an hour");
+  await page.keyboard.press("Enter");
+  await view.until(() => sends(view).length === 1, "it is sent");
+  await view.post({ type: "sent", id: sends(view)[0]?.id ?? "", problem: "Not sent: no model is set" });
+  const problem = page.locator(".problem");
+  await view.until(async () => (await problem.innerText()) === "Not sent: no model is set", "the problem");
+  assert.equal(await page.locator("button.primary:visible").count(), 1);
+  await page.getByRole("button", { name: "Set up a model" }).click();
+  assert.deepEqual(view.said.at(-1), { type: "command", command: "setUp" });
+  await view.show([], { frame: { lacksModel: false } });
+  await view.until(async () => (await problem.innerText()) === "", "nothing is wrong any more");
+  assert.equal(await page.getByRole("button", { name: "Set up a model" }).count(), 0);
+  assert.equal(await box.inputValue(), "Two an hour");
+  await view.close();
+});

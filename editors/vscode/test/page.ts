@@ -159,6 +159,7 @@ export const FRAME: Frame = {
   retryAt: undefined,
   away: undefined,
   model: "my/big-1",
+  lacksModel: false,
   permissionMode: "ask",
   usage: {},
   context: undefined,

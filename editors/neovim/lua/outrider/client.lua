@@ -117,7 +117,9 @@ function M.execute(client, command, argument, done, failed)
       if failed then
         failed(problem)
       else
-        log.say('error', ('Outrider: %s'):format(problem.message or vim.inspect(problem)))
+        require('outrider.setup').refused(client, problem, function()
+          M.execute(client, command, argument, done)
+        end)
       end
     elseif done then
       done(result)

@@ -250,7 +250,7 @@ commands['continue'] = {
     local failed = here and not here.turn and not here.away and here.last and here.last.failed
     if server and failed then
       -- That turn came to its end by itself: another one corrects what failed.
-      return tasks.run(server, drawing.mending(failed), { acceptance = failed })
+      return tasks.run(drawing.mending(failed), { acceptance = failed })
     end
     after_end(
       function(client, session)

@@ -328,7 +328,7 @@ local HINTS = {
   overloaded = 'The provider has too much to do: wait, or take another model (`:Outrider model`).',
   quota = 'The account at the provider is used up.',
   unknown_model = 'The provider does not know this model: take another one (`:Outrider model`).',
-  model_unavailable = '`:checkhealth outrider` says what is missing; or take another model (`:Outrider model`).',
+  model_unavailable = '`:Outrider setup` leads to a model; `:checkhealth outrider` says what is missing.',
 }
 
 --- How the end of a turn is marked: as good only what is shown to be done.

@@ -62,7 +62,8 @@ local function choose(choices, prompt, line)
 end
 
 ---@param client vim.lsp.Client
-local function steps(client)
+---@param done fun()?
+local function steps(client, done)
   local listed = step(client, { action = 'list' })
   local provider = listed
     and choose(listed.providers, 'Provider ', function(one)
@@ -109,13 +110,47 @@ local function steps(client)
       'info',
       ('Outrider: %s is used from the next task on%s. Written to %s.'):format(saved.model, note, saved.file)
     )
+    require('outrider.models').use(client)
+    if done then
+      done()
+    end
   end
 end
 
 --- Lead the user through the steps; leaving any question ends it.
 ---@param client vim.lsp.Client
-function M.begin(client)
-  assert(coroutine.resume(coroutine.create(steps), client))
+---@param done fun()? told when there is a model
+function M.begin(client, done)
+  assert(coroutine.resume(coroutine.create(steps), client, done))
+end
+
+local SET_UP = 'Set up a model'
+
+--- Tell why the server did not do something. Where that is for want of a model, one key leads to one, and then it is done;
+--- a model that the user named is theirs to change.
+---@param client vim.lsp.Client
+---@param problem lsp.ResponseError
+---@param again fun()? does it once more
+---@param more string? said behind it
+function M.refused(client, problem, again, more)
+  -- How one comes to a model in a terminal is no way for who is in the editor.
+  local said = (problem.message or vim.inspect(problem)):gsub(': run `outrider setup` in a terminal', ''):gsub('%.$', '')
+  local function tell()
+    log.say('error', vim.trim(('Outrider: %s. %s'):format(said, more or '')))
+  end
+  local lacks_model = (problem.data or {}).reason == 'model_unavailable'
+    and not require('outrider.status').chosen(client).model
+  if not lacks_model or not again then
+    return tell()
+  end
+  local how = { prompt = ('Outrider: %s '):format(said), kind = 'outrider_setup' }
+  vim.ui.select({ SET_UP, 'Not now' }, how, function(one)
+    if one == SET_UP then
+      M.begin(client, again)
+    else
+      tell()
+    end
+  end)
 end
 
 return M

@@ -34,14 +34,14 @@ local function place(client)
   return client.root_dir or ''
 end
 
-local function refused(client, task, problem)
+--- Where there is no model the user is led to one, and then the task is sent as it was.
+---@param client vim.lsp.Client
+---@param task table
+---@param problem lsp.ResponseError
+---@param again fun()? sends it once more
+local function refused(client, task, problem, again)
   unsent[place(client)] = task
-  log.say(
-    'error',
-    ('Outrider: %s. `:Outrider run` without a task has what you wrote.'):format(
-      (problem.message:gsub('%.$', ''))
-    )
-  )
+  require('outrider.setup').refused(client, problem, again, '`:Outrider run` without a task has what you wrote.')
 end
 
 local function send(client, prompt, options)
@@ -78,7 +78,9 @@ local function send(client, prompt, options)
       sessions.catch_up(client, result.sessionId, show)
     end
   end, function(problem)
-    refused(client, task, problem)
+    refused(client, task, problem, function()
+      send(client, prompt, options)
+    end)
   end)
 end
 

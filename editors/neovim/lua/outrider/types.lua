@@ -1512,6 +1512,7 @@
 
 --- The sessions that are open in this process.
 ---@class outrider.StatusResult
+---@field model? string
 ---@field sessions outrider.SessionStatus[]
 
 --- Exactly one of `text` and `remove`. The model gets the text with its next request.

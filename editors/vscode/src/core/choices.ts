@@ -7,7 +7,7 @@ import type { ModelInfo, ModelsResult } from "../protocol/types.js";
 export type Choice =
   | { readonly kind: "heading"; readonly label: string }
   | { readonly kind: "model"; readonly label: string; readonly description: string; readonly model: string }
-  | { readonly kind: "settings" | "other" | "problem"; readonly label: string; readonly description: string };
+  | { readonly kind: "settings" | "other" | "setUp" | "problem"; readonly label: string; readonly description: string };
 
 /**
  * The list. What is known at once stands first, and stays where it is when the rest comes.
@@ -43,6 +43,7 @@ export function choicesOf(
       description: found?.model ?? set,
     },
     { kind: "other", label: "$(edit) Another…", description: "provider/name" },
+    { kind: "setUp", label: "$(add) Set up a model…", description: "a provider, its key, its models, a trial" },
     ...group("chosen lately", recent.map(line)),
     ...[...groups].flatMap(([name, lines]) => group(name, lines)),
     ...group(

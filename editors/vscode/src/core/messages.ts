@@ -62,6 +62,8 @@ export interface Frame {
   /** Why its turn can only be looked at; undefined where it has none, or it can be worked with. */
   readonly away: Exclude<Away, "waiting"> | undefined;
   readonly model: string;
+  /** Whether there is no model to work with. */
+  readonly lacksModel: boolean;
   readonly permissionMode: string;
   readonly usage: Usage;
   readonly context: SessionState["context"];
@@ -191,6 +193,7 @@ export type ViewCommand =
   | "reviewChanges"
   | "chooseModel"
   | "choosePermissionMode"
+  | "setUp"
   | "showLog"
   | "restart";
 
@@ -215,6 +218,7 @@ export function frameOf(
     retryAt: session?.runningHere?.retryAt,
     away: session?.running === undefined || session.away === "waiting" ? undefined : session.away,
     model: session?.running?.model ?? next.model,
+    lacksModel: server === "running" && next.lacksModel === true,
     permissionMode: modeOf(session, next),
     usage: session?.usage ?? {},
     context: session?.context,

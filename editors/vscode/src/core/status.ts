@@ -18,6 +18,8 @@ export interface Next {
   /** Empty where none is known. */
   readonly model: string;
   readonly permissionMode: PermissionMode | undefined;
+  /** Whether there is none to work with, as the server says. */
+  readonly lacksModel?: boolean;
 }
 
 /** The permission mode of the running turn, else of the next one. */
@@ -52,7 +54,7 @@ export function statusText(
   const used = session === undefined ? "" : spent(session.usage);
   const cost = session?.usage.cost === undefined ? "" : ` · ${session.usage.cost.toFixed(4)}`;
   const lines = [
-    `Model: ${now?.model ?? (next.model || "that of the settings file")}`,
+    `Model: ${now?.model ?? (next.model || (next.lacksModel === true ? "none; Set Up a Model leads to one" : "that of the settings file"))}`,
     `Permission: ${mode}`,
     `Used: ${used || "nothing yet"}`,
   ];

@@ -160,6 +160,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What the server says where it lacks a model: how one comes to it in a terminal is no way for who is in the editor. */
+export function withoutTerminal(message: string): string {
+  return message.replace(/: run `outrider setup` in a terminal\b/, "");
+}
+
 /** What a program that has ended printed last, behind what is said of its end; nothing where it printed nothing. */
 export function lastWords(printed: string): string {
   const last = visible(oneLine(printed.trimEnd().split("\n").at(-1) ?? "", 300)).replace(/[.]$/, "");

@@ -18,7 +18,7 @@ import { Pulse, silence } from "../core/pulse.js";
 import { type Inspect, type Options, configuration, initializationOptions, isMode, isWider } from "../core/settings.js";
 import { withModel } from "../core/choices.js";
 import type { ServerState } from "../core/status.js";
-import { type PermissionMode, lastWords, messageOf } from "../core/words.js";
+import { type PermissionMode, lastWords, messageOf, withoutTerminal } from "../core/words.js";
 import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
@@ -32,6 +32,12 @@ export class CommandFailure extends Error {
   ) {
     super(message);
   }
+}
+
+/** A task that was refused because there is no model to work with, and how it is given once more. */
+export interface Lacking {
+  readonly failure: CommandFailure;
+  readonly again: () => Promise<unknown>;
 }
 
 const MOST_CRASHES = 4;
@@ -57,6 +63,10 @@ export class Connection {
   state: ServerState = "stopped";
   /** The mode that the server was started with; undefined where the user set none. */
   permissionMode: PermissionMode | undefined;
+  /** The model that a task gets which names none, as the server says: empty for none, undefined where it does not say. */
+  served: string | undefined;
+  /** Whether the last task was refused because there is no model to work with. */
+  isRefused = false;
 
   private client: LanguageClient | undefined;
   private process: ChildProcess | undefined;
@@ -71,6 +81,9 @@ export class Connection {
   private readonly changed = new vscode.EventEmitter<ServerState>();
   /** Fired at every change of the state. */
   readonly onState = this.changed.event;
+  private readonly lacking = new vscode.EventEmitter<Lacking>();
+  /** Fired where a code action was refused for want of a model. */
+  readonly onLacking = this.lacking.event;
 
   /**
    * @param model the model that the user chose for the next tasks
@@ -132,18 +145,34 @@ export class Connection {
     this.pending += 1;
     this.watch();
     try {
-      return await client.sendRequest<Commands[Name]["result"]>("workspace/executeCommand", {
+      const result = await client.sendRequest<Commands[Name]["result"]>("workspace/executeCommand", {
         command: name,
         arguments: [params],
       });
+      if (name === "outrider.run") this.refuses(false);
+      return result;
     } catch (error) {
-      const given: unknown = error instanceof ResponseError ? error.data : undefined;
-      const data = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
-      const reason = "reason" in data ? String(data["reason"]) : "failed";
-      throw new CommandFailure(error instanceof Error ? error.message : String(error), reason, data);
+      const failure = failureOf(error);
+      if (failure.reason === LACKS_MODEL) this.refuses(true);
+      throw failure;
     } finally {
       this.pending -= 1;
     }
+  }
+
+  /** Ask the server which model the next task gets. */
+  async readModel(): Promise<void> {
+    if (this.state !== "running") return;
+    const { model } = await this.execute("outrider.status", {});
+    this.served = model;
+    this.isRefused = false;
+    this.changed.fire(this.state);
+  }
+
+  private refuses(isRefused: boolean): void {
+    if (this.isRefused === isRefused) return;
+    this.isRefused = isRefused;
+    this.changed.fire(this.state);
   }
 
   /** What the server can do besides. */
@@ -232,7 +261,19 @@ export class Connection {
       },
       middleware: {
         provideCodeLenses: (document, token, next) => (this.hidesLenses(document.uri) ? [] : next(document, token)),
-        executeCommand: (command, args, next) => next(command, withModel(command, args, this.model())) as unknown,
+        executeCommand: async (command, args, next) => {
+          const act = (): Promise<unknown> =>
+            Promise.resolve(next(command, withModel(command, args, this.model())) as unknown);
+          try {
+            return await act();
+          } catch (error) {
+            const failure = failureOf(error);
+            if (failure.reason !== LACKS_MODEL) throw error;
+            this.refuses(true);
+            this.lacking.fire({ failure, again: act });
+            return undefined;
+          }
+        },
         workspace: {
           configuration: (params) =>
             params.items.map((item) =>
@@ -260,6 +301,8 @@ export class Connection {
       return;
     }
     client.isUp = true;
+    this.served = undefined;
+    this.isRefused = false;
     this.become("running");
     try {
       await this.started();
@@ -357,6 +400,21 @@ export class Connection {
     if (state !== "running") this.pulse.end();
     this.changed.fire(state);
   }
+}
+
+/** The reason of a refusal for want of a model. */
+const LACKS_MODEL = "model_unavailable";
+
+/** Whether something was refused because there is no model to work with. */
+export function lacksModel(error: unknown): error is CommandFailure {
+  return error instanceof CommandFailure && error.reason === LACKS_MODEL;
+}
+
+function failureOf(error: unknown): CommandFailure {
+  const given: unknown = error instanceof ResponseError ? error.data : undefined;
+  const data = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
+  const reason = "reason" in data ? String(data["reason"]) : "failed";
+  return new CommandFailure(withoutTerminal(messageOf(error)), reason, data);
 }
 
 function options(): Options {

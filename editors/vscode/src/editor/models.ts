@@ -20,12 +20,21 @@ export function chosenModel(house: Pick<House, "context">): string | undefined {
   return house.context.workspaceState.get<string>(CHOSEN);
 }
 
-/** What the next task gets, as far as it is known here: the server's own settings may say more. */
-export function nextTurn(house: Pick<House, "context">): Next {
+/** What the next task gets: as the editor's settings say, and where those say nothing as the server does. */
+export function nextTurn(house: Pick<House, "context" | "connection">): Next {
+  const { served, isRefused } = house.connection;
   const set = inspect("model");
-  const model = chosenModel(house) ?? set.workspace ?? set.global;
+  const chosen = chosenModel(house);
+  const model = [chosen, set.workspace, set.global, served].find((one) => typeof one === "string" && one !== "");
   const permissionMode = nextMode(inspect, vscode.workspace.isTrusted);
-  return { model: typeof model === "string" ? model : "", permissionMode };
+  const lacksModel = isRefused || (chosen === undefined && served === "");
+  return { model: typeof model === "string" ? model : "", permissionMode, lacksModel };
+}
+
+/** Use the model of the settings for the next tasks in this workspace. */
+export async function useTheSettings(house: Pick<House, "context" | "connection">): Promise<void> {
+  await house.context.workspaceState.update(CHOSEN, undefined);
+  await house.connection.readModel();
 }
 
 export function modelCommands(house: House): CommandTable {
@@ -55,12 +64,17 @@ async function chooseModel({ context, update, connection, log }: House): Promise
     await vscode.commands.executeCommand("workbench.action.openSettings", "outrider.providers");
     return;
   }
+  if (picked.kind === "setUp") {
+    await vscode.commands.executeCommand("outrider.client.setUp");
+    return;
+  }
   const model = picked.kind === "model" ? picked.model : picked.kind === "other" ? await written() : undefined;
   if (picked.kind === "other" && model === undefined) return;
   await context.workspaceState.update(CHOSEN, model);
   if (model !== undefined)
     await context.globalState.update(RECENT, [...new Set([model, ...recent])].slice(0, MOST_RECENT));
   update();
+  await connection.readModel();
 }
 
 type Line = vscode.QuickPickItem & { readonly choice: Choice };

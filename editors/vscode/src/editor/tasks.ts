@@ -9,6 +9,7 @@ import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
 import { chosenModel } from "./models.js";
 import { pathOf } from "./places.js";
+import { withModel } from "./setup.js";
 
 /** Files whose problems go along with a task. */
 const MOST_FILES = 50;
@@ -90,15 +91,17 @@ export async function goOn(house: House, turnId: string): Promise<void> {
   const sessionId = house.book.current?.sessionId;
   const end = house.book.current?.entry(`end:${turnId}`);
   if (end?.kind === "end" && end.mark === "check_failed") {
-    await run(house, { prompt: mendingTask(end.failed), mode: "agent", acceptance: end.failed });
+    const task: Task = { prompt: mendingTask(end.failed), mode: "agent", acceptance: end.failed };
+    await withModel(house, () => run(house, task));
     return;
   }
-  if (sessionId !== undefined) await house.connection.execute("outrider.continue", { sessionId });
+  if (sessionId !== undefined)
+    await withModel(house, () => house.connection.execute("outrider.continue", { sessionId }));
 }
 
 /** Give the task of a turn that failed once more. */
 export async function again(house: House, turnId: string): Promise<void> {
-  await house.connection.execute("outrider.retry", { turnId });
+  await withModel(house, () => house.connection.execute("outrider.retry", { turnId }));
 }
 
 /** Go back to before a task, with the files, and have the task written anew. */
@@ -205,7 +208,8 @@ export function taskCommands(house: House): CommandTable {
       const what = editor.selection.isEmpty
         ? `what ${path} does at line ${String(editor.selection.active.line + 1)}`
         : `the selected text of ${path}`;
-      await run(house, { prompt: `Explain ${what}.`, mode: "explore", ...withContext(selectionContext()) });
+      const task: Task = { prompt: `Explain ${what}.`, mode: "explore", ...withContext(selectionContext()) };
+      await withModel(house, () => run(house, task));
     },
     fixProblems: () => fixProblems(house),
     steer: async () => {
@@ -234,9 +238,11 @@ async function startPlan(house: House): Promise<void> {
   if (uri === undefined) return;
   const model = chosenModel(house);
   const given = { uri: uri.toString(), ...(model === undefined ? {} : { model }) };
-  const { sessionId } = await house.connection.execute("outrider.plan", given);
-  house.book.select(sessionId);
-  await house.view.show();
+  await withModel(house, async () => {
+    const { sessionId } = await house.connection.execute("outrider.plan", given);
+    house.book.select(sessionId);
+    await house.view.show();
+  });
 }
 
 async function planToStart(): Promise<vscode.Uri | undefined> {
@@ -273,17 +279,19 @@ async function given(
   const text = await vscode.window.showInputBox({ ...options, ignoreFocusOut: true });
   if (!text?.trim()) return;
   try {
-    await send(text.trim());
+    // Who does not come to a model finds what they wrote in the view.
+    await withModel(
+      house,
+      () => send(text.trim()),
+      () => {
+        house.view.draft(text.trim());
+        void house.view.show("composer");
+      },
+    );
   } catch (error) {
     house.log.error(messageOf(error));
     const again = "Try Again";
-    const settings = "Open Settings";
-    // Without a model the same task is refused again, until somebody has been where models are set.
-    const isWithoutModel = error instanceof CommandFailure && error.reason === "model_unavailable";
-    const buttons = isWithoutModel ? [settings, again] : [again];
-    const chosen = await vscode.window.showErrorMessage(`Outrider: ${messageOf(error)}`, ...buttons);
-    if (chosen === settings)
-      await vscode.commands.executeCommand("workbench.action.openSettings", "@id:outrider.model");
+    const chosen = await vscode.window.showErrorMessage(`Outrider: ${messageOf(error)}`, again);
     if (chosen === again) await given(house, { ...options, value: text }, send);
   }
 }
@@ -311,7 +319,8 @@ async function fixProblems(house: House): Promise<void> {
       ? `Fix this problem in ${path}: ${first?.message ?? ""}`
       : `Fix these ${String(items.length)} problems in ${path}.`;
   const diagnostics = [{ uri: document.uri.toString(), items: await house.connection.diagnostics(items) }];
-  await run(house, { prompt: oneLine(prompt, 2000), mode: "agent", context: { ...selectionContext(), diagnostics } });
+  const context = { ...selectionContext(), diagnostics };
+  await withModel(house, () => run(house, { prompt: oneLine(prompt, 2000), mode: "agent", context }));
 }
 
 function nothingRuns(): void {

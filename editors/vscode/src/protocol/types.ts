@@ -1628,6 +1628,7 @@ export interface StatusParams {
 
 /** The sessions that are open in this process. */
 export interface StatusResult {
+  model?: string;
   sessions: SessionStatus[];
 }
 

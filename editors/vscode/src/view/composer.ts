@@ -204,6 +204,8 @@ export class Composer {
     this.permission.textContent = frame.permissionMode;
     this.permission.setAttribute("aria-label", `Permission mode: ${frame.permissionMode}`);
     if (before?.along !== frame.along) this.isAlong = true;
+    // What kept the text here is mended.
+    if (before?.lacksModel === true && !frame.lacksModel) this.problem.textContent = "";
     this.showChips();
     this.showWaiting(frame);
     this.showSending();
@@ -252,7 +254,8 @@ export class Composer {
     this.give.textContent = isUnderWay ? "Sending…" : this.frame?.running === true ? "Steer" : "Send";
     this.give.setAttribute("aria-disabled", String(isUnderWay));
     // One primary button at a time: what is asked goes first.
-    this.give.className = (this.frame?.open.length ?? 0) > 0 ? "secondary" : "primary";
+    const isAskedElse = (this.frame?.open.length ?? 0) > 0 || this.frame?.lacksModel === true;
+    this.give.className = isAskedElse ? "secondary" : "primary";
   }
 
   private showChips(): void {

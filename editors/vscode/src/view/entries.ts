@@ -118,6 +118,8 @@ function body(entry: StillEntry, openFile: (ref: FileRef) => void, actions: Acti
 export interface Actions {
   readonly edit: (turn: string, prompt: string) => void;
   readonly does: (what: "restore" | "continue" | "retry", turn: string) => void;
+  /** Lead to a model. */
+  readonly setUp: () => void;
 }
 
 function turnOf(key: string): string {
@@ -252,7 +254,7 @@ const MARKS: Readonly<Record<EndMark, readonly [sign: string, kind: string]>> = 
 /** So many places of what failed are shown. */
 const MOST_FAILURES = 10;
 
-function end(entry: EndEntry, openFile: (ref: FileRef) => void, { does }: Actions): Node[] {
+function end(entry: EndEntry, openFile: (ref: FileRef) => void, { does, setUp }: Actions): Node[] {
   const { key, outcome, reason, mark, failures, usage, seconds } = entry;
   const offer = (label: string, what: "continue" | "retry", title: string): HTMLElement =>
     button(
@@ -263,6 +265,7 @@ function end(entry: EndEntry, openFile: (ref: FileRef) => void, { does }: Action
       { class: "secondary", title, "data-needs": "continue" },
     );
   const buttons = [
+    ...(reason === "model_unavailable" ? [button("Set up a model", setUp, { class: "secondary" })] : []),
     ...(outcome === "failed" || outcome === "refused" ? [offer("Retry", "retry", "Give the same task again")] : []),
     ...(mark === "check_failed" ? [offer("Continue", "continue", "Let the model correct what failed")] : []),
     ...(outcome === "completed" ? [] : [offer("Continue", "continue", "Go on where it stopped, with a new budget")]),

@@ -57,6 +57,16 @@ const empty = h(
   { class: "empty" },
   "Give a task below. Outrider reads and searches by itself, and asks before it changes or runs anything. All it changes can be undone.",
 );
+const lacking = h(
+  "div",
+  { class: "buttons lacking" },
+  h("span", {}, "There is no model to work with yet."),
+  button("Set up a model", command("setUp"), {
+    class: "primary",
+    title: "Choose a provider, give its key, choose a model and try it",
+  }),
+);
+lacking.hidden = true;
 const open = h("div", { id: "open", role: "group", "aria-label": "What waits for you" });
 const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 
@@ -84,6 +94,7 @@ const feed = new Feed(
     does: (type, turn) => {
       send({ type, turn });
     },
+    setUp: command("setUp"),
   },
   empty,
 );
@@ -104,7 +115,14 @@ const composer = new Composer(
 
 document
   .getElementById("root")
-  ?.append(h("header", {}, title, facts, toolbar, retry, broken, plan), feed.element, open, composer.element, said);
+  ?.append(
+    h("header", {}, title, facts, toolbar, retry, broken, plan),
+    feed.element,
+    open,
+    lacking,
+    composer.element,
+    said,
+  );
 
 let frame: Frame | undefined;
 let cards = "";
@@ -153,6 +171,7 @@ function showFrame(now: Frame): void {
   showPlan(now);
   showOpen(now);
   broken.hidden = now.server !== "failed";
+  lacking.hidden = !now.lacksModel;
   composer.show(now);
   showAbilities(now);
   const [first] = now.open;
