@@ -362,25 +362,17 @@ def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
 
 
 def _lent(result: Any, encoding: Encoding) -> Lent | Unserved | Unanswered:
-    """An answer as far as it has the shape: a version that is none is one of a document that is not open."""
-    why, said_in = _field(result, "unserved"), _field(result, "encoding")
+    """An answer, where it has the shape."""
+    why, said_in, versions = (_field(result, key) for key in ("unserved", "encoding", "versions"))
     if isinstance(why, str):
         return Unserved(why)
-    if not isinstance(result, dict) or "result" not in result or said_in not in (None, *get_args(Encoding)):
+    has_result = isinstance(result, dict) and "result" in result
+    if not has_result or said_in not in (None, *get_args(Encoding)) or not isinstance(versions, dict | None):
         return Unanswered("error")
-    by, versions = _field(result, "by"), _field(result, "versions")
-    return Lent(
-        _field(result, "result"),
-        encoding if said_in is None else said_in,
-        sorted(_texts(by)),
-        {
-            uri: version
-            for uri, version in (
-                cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
-            ).items()
-            if isinstance(version, int) and not isinstance(version, bool)
-        },
-    )
+    by = sorted(_texts(_field(result, "by")))
+    given = cast("dict[str, Any]", versions or {})
+    known = {uri: number for uri, number in given.items() if isinstance(number, int)}
+    return Lent(_field(result, "result"), said_in or encoding, by, known)
 
 
 def _file_edit(operation: FileOperation) -> dict[str, Any]:

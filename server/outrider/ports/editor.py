@@ -6,6 +6,8 @@ from typing import Any, Literal, Protocol
 
 from outrider.ports.text import Place, PlacedEdit
 
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+"""What columns are counted in, as LSP calls it."""
 WhyUnanswered = Literal["dismissed", "timeout", "error", "unsupported", "unknown_title", "closed"]
 
 
@@ -70,15 +72,13 @@ class Reported:
 
     uri: str
     start: Place
-    """In the client's encoding."""
     severity: Severity
     message: str
     source: str = ""
     """Who found it; empty where that is not said."""
     code: str = ""
-
-
-Encoding = Literal["utf-8", "utf-16", "utf-32"]
+    encoding: Encoding = "utf-16"
+    """What the column of its place is counted in."""
 
 
 @dataclass(frozen=True, slots=True)
