@@ -90,6 +90,18 @@ async def test_a_rename_in_many_files_is_one_call_one_approval_and_one_undo(begi
     assert all((code / f"use{number}.py").read_text() == f"😀 use fee  # {number}\n" for number in range(30))
 
 
+async def test_the_same_edit_with_its_files_in_another_order_is_not_asked_about_again(begin, code):
+    rename = call("rename_symbol", path="a.py", line=1, symbol="fee", new_name="cost")
+    editor = await begin("lends", [step(rename), DONE], NONE, answers=["Allow once"])
+    at = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    edits = {(code / name).as_uri(): [{"range": at, "newText": "# "}] for name in ("a.py", "b.py")}
+    orders = [edits, dict(reversed(edits.items()))] * 9
+    editor.lent["textDocument/rename"] = lambda _: {"changes": orders.pop()}
+    await editor.run("Rename it.")
+    assert result(editor)[0] == "ok"
+    assert len(editor.questions) == 1
+
+
 @pytest.mark.parametrize("actions", ["edit", "resolve", "command"])
 @pytest.mark.parametrize("profile", ["lends", "lends-utf-8"])
 async def test_an_action_of_the_editor_is_an_edit_like_any_other_and_a_command_is_not_offered(

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Final, Protocol, cast
 
 from outrider.language.connection import METHOD_NOT_FOUND, Failure
@@ -365,7 +366,11 @@ def _steps(edit: Any) -> list[tuple[str, Any]] | None:
             for one in cast("list[Any]", listed)
         ]
     elif isinstance(by_uri, dict):
-        given = [(uri, {"edits": edits}) for uri, edits in cast("dict[str, Any]", by_uri).items()]
+        # They have no order: asked again, the same edit has to be the same, since it was approved.
+        given = [
+            (uri, {"edits": edits})
+            for uri, edits in sorted(cast("dict[str, Any]", by_uri).items(), key=itemgetter(0))
+        ]
     else:
         return None
     return [(str(uri), step) for uri, step in given]

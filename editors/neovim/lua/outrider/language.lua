@@ -1,4 +1,4 @@
---- The language servers of this Neovim, lent to the agent (`outrider/language`): asked, and nothing is shown or applied.
+--- The language servers of this Neovim, lent to the agent (`outrider/language`): nothing is shown or applied.
 local client_of = require('outrider.client')
 local context = require('outrider.context')
 
@@ -17,10 +17,17 @@ local POLL_MILLISECONDS = 20
 --- Where what several servers say belongs together; else the first one that knows something counts.
 local MERGED = { ['textDocument/references'] = true, ['textDocument/codeAction'] = true }
 --- What a server can that knows code: one that only writes along finds no problems.
-local KNOWS = { 'diagnosticProvider', 'definitionProvider', 'hoverProvider', 'codeActionProvider', 'documentSymbolProvider' }
+local KNOWS = {
+  'diagnosticProvider',
+  'definitionProvider',
+  'hoverProvider',
+  'codeActionProvider',
+  'documentSymbolProvider',
+}
 
---- Buffers of files that nobody opened: what their file was when it was read, and until when they stay.
----@type table<integer, { stamp: string, last: number, was_there: boolean }>
+--- Buffers of files that nobody opened: what their file was when it was read, how many questions need them, and until
+--- when they stay after those.
+---@type table<integer, { stamp: string, needed: integer, last: number, was_there: boolean }>
 local hidden = {}
 
 --- Wait until something holds. Only within a coroutine.
@@ -141,7 +148,11 @@ local function would_attach(file)
   for _, client in ipairs(vim.lsp.get_clients()) do
     local root = client.root_dir or client.config.root_dir
     local is_below = type(root) ~= 'string' or vim.startswith(file, root .. '/')
-    if client.name ~= client_of.NAME and is_below and vim.list_contains(client.config.filetypes or {}, kind) then
+    if
+      client.name ~= client_of.NAME
+      and is_below
+      and vim.list_contains(client.config.filetypes or {}, kind)
+    then
       return true
     end
   end
@@ -166,7 +177,10 @@ local function clear()
     local is_there = vim.api.nvim_buf_is_valid(buffer)
     if not is_there or not M.is_hidden(buffer) then
       hidden[buffer] = nil
-    elseif vim.uv.now() >= known.last or stamp_of(vim.api.nvim_buf_get_name(buffer)) ~= known.stamp then
+    elseif
+      known.needed == 0
+      and (vim.uv.now() >= known.last or stamp_of(vim.api.nvim_buf_get_name(buffer)) ~= known.stamp)
+    then
       hidden[buffer] = nil
       vim.api.nvim_buf_delete(buffer, { force = true, unload = known.was_there })
     end
@@ -180,7 +194,11 @@ function M.is_hidden(buffer)
   if not hidden[buffer] then
     return false
   end
-  return not vim.bo[buffer].modified and #vim.fn.win_findbuf(buffer) == 0
+  -- For the commands that go with its reading it has a window that nobody sees.
+  local is_seen = vim.iter(vim.fn.win_findbuf(buffer)):any(function(window)
+    return vim.fn.win_gettype(window) ~= 'autocmd'
+  end)
+  return not is_seen and not vim.bo[buffer].modified
 end
 
 --- Load a file that is not open, for the servers alone.
@@ -193,7 +211,7 @@ local function load(file)
   end
   local was_there = vim.fn.bufexists(file) == 1
   local buffer = vim.fn.bufadd(file)
-  hidden[buffer] = { stamp = stamp, last = math.huge, was_there = was_there }
+  hidden[buffer] = { stamp = stamp, needed = 0, last = 0, was_there = was_there }
   vim.bo[buffer].swapfile = false
   -- A file that changes meanwhile is nothing to ask the user about.
   vim.bo[buffer].autoread = true
@@ -205,6 +223,9 @@ local function load(file)
   vim.api.nvim_create_autocmd({ 'BufWinEnter', 'BufModifiedSet' }, {
     buffer = buffer,
     callback = function()
+      if M.is_hidden(buffer) then
+        return false
+      end
       -- It is the user's now, so that our server has to know it.
       if hidden[buffer] then
         hidden[buffer] = nil
@@ -218,8 +239,9 @@ end
 
 --- The buffer of a document with its servers, which may be on their way.
 ---@param uri string
+---@param needs fun(buffer: integer) told of it at once
 ---@return integer?
-local function buffer_of(uri)
+local function buffer_of(uri, needs)
   local ok, file = pcall(vim.uri_to_fname, uri)
   if not ok then
     return nil
@@ -228,6 +250,7 @@ local function buffer_of(uri)
   if not buffer then
     return nil
   end
+  needs(buffer)
   local function ready()
     local all = vim.api.nvim_buf_is_valid(buffer) and others(buffer) or {}
     return vim.iter(all):all(function(client)
@@ -280,7 +303,8 @@ local function asked_of_all(buffer, params)
     local encoding = client.offset_encoding
     if client.initialized and can(client, method, buffer) and (not said or said.encoding == encoding) then
       local given = recounted(buffer, params.params, params.encoding, encoding)
-      local failed, result = ask(client, method, given, LONG[method] and LONG_MILLISECONDS or ASK_MILLISECONDS)
+      local failed, result =
+        ask(client, method, given, LONG[method] and LONG_MILLISECONDS or ASK_MILLISECONDS)
       if failed then
         problem = ('%s: %s'):format(client.name, failed.message or 'it failed')
       elseif not said or is_empty(said.result) or (MERGED[method] and not is_empty(result)) then
@@ -360,7 +384,8 @@ local function problems_of(buffer, params)
   for id in pairs(pulled) do
     known[vim.lsp.diagnostic.get_namespace(id, true)] = true
     for name, number in pairs(vim.api.nvim_get_namespaces()) do
-      known[number] = known[number] or vim.startswith(name, ('nvim.lsp.%s.%d.'):format(vim.lsp.get_client_by_id(id).name, id))
+      known[number] = known[number]
+        or vim.startswith(name, ('nvim.lsp.%s.%d.'):format(vim.lsp.get_client_by_id(id).name, id))
     end
   end
   for _, item in ipairs(shown(buffer)) do
@@ -381,7 +406,8 @@ local function all_problems(params)
   local documents, by, is_served = {}, {}, false
   for _, item in ipairs(shown()) do
     if context.is_document(item.bufnr) then
-      local found = documents[item.bufnr] or { uri = vim.uri_from_bufnr(item.bufnr), kind = 'full', items = {} }
+      local found = documents[item.bufnr]
+        or { uri = vim.uri_from_bufnr(item.bufnr), kind = 'full', items = {} }
       documents[item.bufnr] = found
       table.insert(found.items, diagnostic(item.bufnr, item, params.encoding))
     end
@@ -398,13 +424,14 @@ local function all_problems(params)
 end
 
 ---@param params outrider.LanguageParams
+---@param needs fun(buffer: integer)
 ---@return outrider.LanguageReply
-local function answer(params)
+local function answer(params, needs)
   local method = params.method
   if method == 'workspace/diagnostic' then
     return all_problems(params)
   end
-  local buffer = params.uris[1] and buffer_of(params.uris[1])
+  local buffer = params.uris[1] and buffer_of(params.uris[1], needs)
   if not buffer then
     return { unserved = 'the file is not open, and no server would come to it' }
   end
@@ -424,7 +451,11 @@ local function answer(params)
   if failed then
     return { unserved = ('%s: %s'):format(client.name, failed.message or 'it failed') }
   end
-  return { result = result == nil and vim.NIL or result, by = { client.name }, encoding = client.offset_encoding }
+  return {
+    result = result == nil and vim.NIL or result,
+    by = { client.name },
+    encoding = client.offset_encoding,
+  }
 end
 
 --- `outrider/language`: what the servers of this Neovim say.
@@ -433,7 +464,20 @@ end
 ---@return outrider.LanguageReply
 function M.answer(client, params)
   clear()
-  local reply = answer(params)
+  local needed
+  local done, reply = pcall(answer, params, function(buffer)
+    needed = hidden[buffer]
+    if needed then
+      needed.needed = needed.needed + 1
+    end
+  end)
+  if needed then
+    needed.needed, needed.last = needed.needed - 1, vim.uv.now() + HIDDEN_MILLISECONDS
+    vim.defer_fn(clear, HIDDEN_MILLISECONDS + POLL_MILLISECONDS)
+  end
+  if not done then
+    error(reply, 0)
+  end
   if not reply.unserved then
     local versions = vim.empty_dict()
     for _, uri in ipairs(params.uris) do
@@ -445,10 +489,6 @@ function M.answer(client, params)
     end
     reply.versions = versions
   end
-  for _, known in pairs(hidden) do
-    known.last = math.min(known.last, vim.uv.now() + HIDDEN_MILLISECONDS)
-  end
-  vim.defer_fn(clear, HIDDEN_MILLISECONDS + POLL_MILLISECONDS)
   return reply
 end
 
