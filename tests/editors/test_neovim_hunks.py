@@ -343,8 +343,8 @@ def test_the_agent_sees_what_another_language_server_reports(plugin, version):
 
 def test_the_agent_sees_nothing_of_it_where_the_person_does_not_want_that(plugin):
     nvim = plugin(
-        [call("diagnostics"), {"text": "Not seen.", "expect": {"messages_contain": "the editor does not tell what its own ones find"}}],
-        setup={"diagnostics": False},
+        [call("diagnostics"), {"text": "Not seen.", "expect": {"messages_contain": "the editor does not lend its language servers"}}],
+        setup={"language": False},
     ).ready()  # fmt: skip
     nvim.run("look")
     nvim.wait("shows('Not seen.')")

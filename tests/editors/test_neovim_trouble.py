@@ -277,7 +277,7 @@ def test_buffers_are_saved_for_the_server_and_what_cannot_be_is_named(plugin, tm
     until((tmp_path / "told.json").exists)
     until((tmp_path / "told.json").read_text)
     told = json.loads((tmp_path / "told.json").read_text())
-    assert told["extensions"] == ["diagnostics", "ask", "save"]
+    assert told["extensions"] == ["language", "ask", "save"]
     assert told["result"]["saved"] == uris[:1]
     assert [one["uri"] for one in told["result"]["failed"]] == uris[1:]
     assert "E45" in told["result"]["failed"][0]["reason"]

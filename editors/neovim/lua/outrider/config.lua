@@ -9,8 +9,8 @@ local defaults = {
   ask = 'inline',
   --- Seconds that what is asked must have been on the screen before a yes to it counts; 0 for scripts that answer.
   read_seconds = 0.4,
-  --- Let the model look at the diagnostics of all language servers.
-  diagnostics = true,
+  --- Lend the language servers of this Neovim to the agent.
+  language = true,
   --- Seconds after which a server that has not answered is reported.
   start_seconds = 10,
   --- A server at work that has not answered for twice as many seconds is reported.

@@ -18,12 +18,13 @@ local function units(line, column, encoding)
   return encoding == 'utf-32' and utf32 or utf16
 end
 
+--- A place in a buffer as LSP has it.
 ---@param buffer integer
 ---@param row integer from 0
 ---@param column integer bytes
 ---@param encoding string
 ---@return lsp.Position
-local function position(buffer, row, column, encoding)
+function M.position(buffer, row, column, encoding)
   local line = vim.api.nvim_buf_get_lines(buffer, row, row + 1, false)[1] or ''
   return { line = row, character = units(line, column, encoding) }
 end
@@ -67,8 +68,8 @@ end
 function M.diagnostic(buffer, item, encoding)
   return {
     range = {
-      start = position(buffer, item.lnum, item.col, encoding),
-      ['end'] = position(buffer, item.end_lnum or item.lnum, item.end_col or item.col, encoding),
+      start = M.position(buffer, item.lnum, item.col, encoding),
+      ['end'] = M.position(buffer, item.end_lnum or item.lnum, item.end_col or item.col, encoding),
     },
     severity = item.severity,
     message = item.message,

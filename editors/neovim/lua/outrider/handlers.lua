@@ -32,9 +32,9 @@ function M.all()
         return require('outrider.items').asked(client, params)
       end)
     end,
-    ['outrider/diagnostics'] = function(_, params, context)
+    ['outrider/language'] = function(_, params, context)
       return with_client(context, function(client)
-        return require('outrider.diagnostics').tell(client, params)
+        return require('outrider.language').answer(client, params)
       end)
     end,
     ['outrider/save'] = function(_, params)

@@ -139,8 +139,8 @@ end
 ---@param client_config vim.lsp.ClientConfig
 function M.before_init(params, client_config)
   local options = vim.tbl_deep_extend('force', config.get().settings, params.initializationOptions or {})
-  if config.get().diagnostics then
-    options.extensions = vim.list_extend({ 'diagnostics' }, options.extensions or {})
+  if config.get().language then
+    options.extensions = vim.list_extend({ 'language' }, options.extensions or {})
   end
   params.initializationOptions = options
   local id = vim.iter(vim.lsp.get_clients({ _uninitialized = true })):find(function(one)
@@ -183,8 +183,17 @@ local function attach(client, buffer)
     and name ~= ''
     and M.is_under(client, name)
     and not vim.lsp.buf_is_attached(buffer, client.id)
+    and not require('outrider.language').is_hidden(buffer)
   then
     vim.lsp.buf_attach_client(buffer, client.id)
+  end
+end
+
+--- Have the servers know a buffer that they were not told of.
+---@param buffer integer
+function M.attach_all(buffer)
+  for _, client in ipairs(client_of.all()) do
+    attach(client, buffer)
   end
 end
 
@@ -327,7 +336,7 @@ end
 --- The project of a buffer, for `vim.lsp.enable`: a buffer without a file belongs to none, wherever Neovim was started.
 local function project_of(buffer, found)
   local root = M.project(buffer)
-  if root then
+  if root and not require('outrider.language').is_hidden(buffer) then
     found(root)
   end
 end
