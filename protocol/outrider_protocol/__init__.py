@@ -81,13 +81,13 @@ SAVE_REQUEST: Final = "outrider/save"
 SAVE_EXTENSION: Final = "save"
 """What a client that takes `outrider/save` says in `initializationOptions.extensions`."""
 
-# The request to a client that named `diagnostics` among its extensions: what all its language servers report.
-DIAGNOSTICS_REQUEST: Final = "outrider/diagnostics"
+# The request to a client that named `language` among its extensions: ask the language servers of the editor.
+LANGUAGE_REQUEST: Final = "outrider/language"
 
-DIAGNOSTICS_EXTENSION: Final = "diagnostics"
-"""What a client that takes `outrider/diagnostics` says in `initializationOptions.extensions`."""
+LANGUAGE_EXTENSION: Final = "language"
+"""What a client that takes `outrider/language` says in `initializationOptions.extensions`."""
 
-EXTENSIONS: Final = (ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION)
+EXTENSIONS: Final = (ASK_EXTENSION, LANGUAGE_EXTENSION, SAVE_EXTENSION)
 """What a client may name in `initializationOptions.extensions`, and what the server says that it uses."""
 
 CONFIGURATION_SECTION: Final = "outrider"

@@ -1100,20 +1100,22 @@ class ServerInfo(Wire):
     """A server that Outrider is a client of."""
 
     name: str
-    """Its name in the settings; of a missing one the language."""
+    """Its name in the settings; of a missing or lent one the language."""
     kind: Literal["language", "mcp"]
     """What it serves: a language, or tools for the model."""
     folder: str | None = None
     """The workspace folder that it is for."""
-    state: Literal["missing", "available", "starting", "running", "ended", "failed", "login", "waiting"]
-    """`available`: it starts when it is needed; `ended`: by itself, and starts again; `failed`: too often. Of an MCP server
+    state: Literal[
+        "missing", "lent", "available", "starting", "running", "ended", "failed", "login", "waiting"
+    ]
+    """`lent`: the editor answers for it; `available`: it starts when it is needed; `ended`: by itself, and starts again; `failed`: too often. Of an MCP server
     `login`: it wants you to log in; `waiting`: a workspace configures it, and you have not allowed it."""
     version: str | None = None
     """Its version, by its own word."""
     memory: int | None = None
     """Bytes that it and what it started have in memory."""
     detail: str | None = None
-    """Its last error, or what of its lists is left out; of a missing one how to get it."""
+    """Its last error, or what of its lists is left out; of a missing one how to get it; of a lent one who it is."""
     origin: str | None = None
     """For an MCP server: where it is configured."""
     runs: str | None = None

@@ -1,11 +1,11 @@
 """The requests that go to the client beside those of LSP, and their answers."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import model_validator
 
-from outrider_protocol import ASK_REQUEST, DIAGNOSTICS_REQUEST, SAVE_REQUEST, TOOL_REQUEST
-from outrider_protocol.events import Decision, Diagnostics, Open, ReviewedHunk, Scope
+from outrider_protocol import ASK_REQUEST, LANGUAGE_REQUEST, SAVE_REQUEST, TOOL_REQUEST
+from outrider_protocol.events import Decision, Open, ReviewedHunk, Scope
 from outrider_protocol.wire import Wire
 
 
@@ -89,24 +89,62 @@ class AskReply(Wire):
         return self
 
 
-class DiagnosticsParams(Wire):
-    """Give what the editor shows of all language servers and linters."""
+LanguageMethod = Literal[
+    "textDocument/diagnostic",
+    "workspace/diagnostic",
+    "textDocument/definition",
+    "textDocument/references",
+    "textDocument/documentSymbol",
+    "workspace/symbol",
+    "textDocument/hover",
+    "textDocument/prepareCallHierarchy",
+    "callHierarchy/incomingCalls",
+    "callHierarchy/outgoingCalls",
+    "textDocument/rename",
+    "textDocument/codeAction",
+    "codeAction/resolve",
+    "textDocument/formatting",
+    "textDocument/rangeFormatting",
+]
+"""What the language servers of an editor can be asked."""
 
-    uris: list[str] | None = None
-    """Only of these documents, as the client spells them, or as file URIs; absent: of all."""
+LanguageEncoding = Literal["utf-8", "utf-16", "utf-32"]
+"""What columns are counted in, as LSP calls it."""
 
 
-class DiagnosticsReply(Wire):
-    """Null or any other shape is an error for the model, never "no problems"."""
+class LanguageParams(Wire):
+    """Ask the editor's own language servers. Nothing is applied, shown or saved."""
 
-    diagnostics: list[Diagnostics]
-    """What is shown now, with positions in the negotiated encoding. A document without problems may be absent."""
+    method: LanguageMethod
+    """What is asked. `workspace/diagnostic`: all that the editor reports."""
+    params: dict[str, Any]
+    """As LSP has them for this method."""
+    uris: list[str]
+    """The documents it is about, as the client spells them, or as file URIs; they need not be open."""
+    encoding: LanguageEncoding
+    """What columns in `params` are counted in: the encoding of this connection."""
+
+
+class LanguageReply(Wire):
+    """An error or any other shape is no answer."""
+
+    result: Any = None
+    """LSP's result of the method, null included. Of diagnostics: full reports. Of `textDocument/codeAction`: no commands.
+    `data` comes back as it was given."""
+    by: list[str] | None = None
+    """Who answered, where that is known."""
+    versions: dict[str, int] | None = None
+    """For those of `uris` that are open the version that the server was last sent. With another one the answer does not count."""
+    encoding: LanguageEncoding | None = None
+    """What columns in `result` are counted in; absent: as in the params."""
+    unserved: str | None = None
+    """Nobody in this editor does this for these documents, and why. A server of Outrider's own is asked then."""
 
 
 REQUESTS: dict[str, tuple[type[Wire], type[Wire]]] = {
     TOOL_REQUEST: (ToolParams, ToolReply),
     ASK_REQUEST: (AskParams, AskReply),
     SAVE_REQUEST: (SaveParams, SaveReply),
-    DIAGNOSTICS_REQUEST: (DiagnosticsParams, DiagnosticsReply),
+    LANGUAGE_REQUEST: (LanguageParams, LanguageReply),
 }
 """Params and result of each."""

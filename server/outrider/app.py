@@ -75,7 +75,6 @@ from outrider.store.schema import FILE_NAME
 from outrider.tools import client as client_tools
 from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.client import handed_tools
-from outrider.tools.diagnostics import DIAGNOSTICS
 from outrider.tools.run_command.git import named_by_git, user_settings_of_git
 from outrider.tools.web import NAME as FETCH
 from outrider.tools.web import Web, named_hosts
@@ -404,7 +403,7 @@ async def _services(
     catalog = await _catalog(settings, around, root, runtime.clock, runtime.ids, keys, runtime.warn)
     begun.push_async_callback(catalog.close)
     languages = _languages(runtime, workspace, policy, begun)
-    tools = own_tools(with_commands=can_run_commands(), leaves_out=partial(_useless, runtime, languages))
+    tools = own_tools(with_commands=can_run_commands(), leaves_out=partial(_useless, languages))
     maps = _maps(runtime, workspace, guarded, around, begun)
     brought = _brought(runtime, workspace, policy, around, begun)
     return Services(
@@ -555,12 +554,11 @@ def _languages(runtime: Runtime, workspace: Workspace, policy: Policy, begun: As
     return languages
 
 
-async def _useless(runtime: Runtime, languages: Languages) -> Collection[str]:
+async def _useless(languages: Languages) -> Collection[str]:
     """The tools that nobody here could answer."""
     if await languages.is_there():
         return ()
-    tells = runtime.editor.traits.tells_diagnostics
-    return [tool.name for tool in OF_LANGUAGES if not (tells and tool.name == DIAGNOSTICS.name)]
+    return [tool.name for tool in OF_LANGUAGES]
 
 
 def _begin_beside(services: Services, settings: InForce, held: HeldFiles, begun: AsyncExitStack) -> None:

@@ -64,7 +64,7 @@ async def test_a_key_that_was_planted_in_an_odd_place_gets_nowhere(workspace, ca
             "limits": {"askSeconds": 0.1},
         }
         async with start_session(
-            "diagnoses",
+            "lends",
             workspace,
             "local/some-model",
             options,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outrider.language.languages import Languages
 from outrider.ports.clock import SystemClock
+from outrider.ports.editor import EditorTraits
 from outrider.ports.language import OpenText
 from outrider.processes import SpawnProblem, Supervisor
 from outrider.testing import language_server
@@ -23,11 +24,19 @@ def toy(**script):
     return {"command": [sys.executable, "-I", str(TOY), json.dumps(script)], "languages": ["python"]}
 
 
+class NoLender:
+    """An editor that lends nothing."""
+
+    traits = EditorTraits(
+        can_apply_edits=False, can_show_documents=False, settle_seconds=0, debounce_seconds=0
+    )
+
+
 class Folder:
     """The sources of a folder: files on disk, and over them what a test has open."""
 
     def __init__(self, root):
-        self.root, self.buffers = Path(root), {}
+        self.root, self.buffers, self.versions = Path(root), {}, {}
 
     @property
     def folders(self):
@@ -37,7 +46,10 @@ class Folder:
         return (self.root / name).as_uri()
 
     def open(self):
-        return [OpenText(self.uri(name), text) for name, text in self.buffers.items()]
+        return [
+            OpenText(self.uri(name), text, self.versions.get(name, 0), self.uri(name))
+            for name, text in self.buffers.items()
+        ]
 
     async def texts(self, uris):
         opened = {one.uri: one.text for one in self.open()}
@@ -71,6 +83,7 @@ async def house(root, servers, *, search_path=None, sources=None, editor=None):
         editor: The editor, which may have servers of its own.
     """
     clock = SystemClock()
+    editor = editor or NoLender()
     supervisor = Supervisor(clock)
     path = search_path or os.environ["PATH"]
 

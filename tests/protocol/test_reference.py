@@ -190,7 +190,7 @@ def test_every_notification_and_request_is_listed(page: Page) -> None:
     check_keys(page.keys(names.EVENT_NOTIFICATION), notifications.Event, sends=True)
     check_keys(page.keys(names.STREAM_NOTIFICATION), notifications.Frame, sends=True)
     assert set(requests.REQUESTS) == {
-        names.TOOL_REQUEST, names.ASK_REQUEST, names.SAVE_REQUEST, names.DIAGNOSTICS_REQUEST,
+        names.TOOL_REQUEST, names.ASK_REQUEST, names.SAVE_REQUEST, names.LANGUAGE_REQUEST,
     }  # fmt: skip
     for request, (params, result) in requests.REQUESTS.items():
         check_keys(page.keys(request, "Params"), params, sends=True)
@@ -204,7 +204,7 @@ def test_every_title_is_described(page: Page) -> None:
     ]
     others = {
         *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
-        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.DIAGNOSTICS_REQUEST, names.DIAGNOSTICS_EXTENSION, names.CONFIGURATION_SECTION, names.TRUST_ITEM, names.ACTION_PREFIX, names.ACTION_KIND,
+        names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.LANGUAGE_REQUEST, names.LANGUAGE_EXTENSION, names.CONFIGURATION_SECTION, names.TRUST_ITEM, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     assert constants == titles | others, "a constant is of no kind that this test knows"

@@ -22,7 +22,6 @@ from outrider.ports.editor import (
     EditorTraits,
     FileOperation,
     ItemReply,
-    Reported,
     SaveWay,
     ToolAnswer,
     ToolRequest,
@@ -214,7 +213,9 @@ class ClientEditor:
         """There is no request for it."""
         return dict.fromkeys(versions, "the client cannot be asked to save")
 
-    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
+    async def language(
+        self, method: str, params: Mapping[str, Any], uris: Sequence[str], *, seconds: float
+    ) -> Unanswered:
         """There is no request for them."""
         return Unanswered("unsupported")
 

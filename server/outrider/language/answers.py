@@ -3,12 +3,16 @@
 It is the same for a server of ours and for those of the editor: both take the requests of LSP and give its results.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final, Protocol, cast
 
 from outrider.language.connection import METHOD_NOT_FOUND, Failure
-from outrider.language.positions import Encoding, Text, column, place_of, spelled, units
+from outrider.language.lent import UNANSWERED, UNSERVED
+from outrider.language.positions import Text, column, place_of, spelled, units
+from outrider.ports.editor import Encoding
 from outrider.ports.language import CodeAction, Found, NewFile, Sources, Spot, Unknown
 
 SECONDS: Final = 20.0
@@ -34,11 +38,20 @@ class Asked(Protocol):
 
     @property
     def encoding(self) -> Encoding:
-        """How places are counted."""
+        """How places are counted that it is asked about."""
+        ...
+
+    @property
+    def answers_in(self) -> Encoding:
+        """How places of its last answer are counted."""
         ...
 
     def can(self, method: str) -> bool:
         """Whether it may have an answer."""
+        ...
+
+    def then(self, uri: str) -> str | None:
+        """The text that a file had when it was asked last, where that is known."""
         ...
 
     def shown(self, uri: str) -> str | None:
@@ -50,12 +63,17 @@ class Asked(Protocol):
         ...
 
 
+Otherwise = Callable[[str], Awaitable[Asked | Unknown]]
+"""Who is asked something of a method where the first one does not serve it."""
+
+
 @dataclass(slots=True)
 class Answers:
-    """Asks one who knows."""
+    """Asks one who knows, and who else there is where that one does not serve what is asked."""
 
     asked: Asked
     sources: Sources
+    otherwise: Otherwise | None = None
 
     async def places(self, method: str, spot: Spot) -> list[Found] | Unknown:
         """Where something is defined, or referred to.
@@ -106,7 +124,8 @@ class Answers:
         if not items:
             return Unknown("there is no function at that place")
         method, end = ("incomingCalls", "from") if incoming else ("outgoingCalls", "to")
-        found = await self._ask(
+        # What one of them calls a function says nothing to another.
+        found = await self._asked(
             f"callHierarchy/{method}", {"item": items[0]}, [spot.uri], of="textDocument/prepareCallHierarchy"
         )
         if isinstance(found, Unknown):
@@ -130,16 +149,15 @@ class Answers:
     async def format(self, uri: str, lines: tuple[int, int] | None) -> list[NewFile] | Unknown:
         """The text of a file when it is formatted, or some of its lines (first and last, from 0)."""
         text = Text((await self.sources.texts([uri])).get(uri, ""))
-        params: dict[str, Any] = {"textDocument": {"uri": uri}, "options": _indentation(text)}
-        method = "textDocument/formatting"
-        if lines is not None:
-            method, last = "textDocument/rangeFormatting", min(lines[1], text.count - 1)
-            end = {
-                "line": last,
-                "character": units(text.line(last), len(text.line(last)), self.asked.encoding),
-            }
-            params["range"] = {"start": {"line": lines[0], "character": 0}, "end": end}
-        said = await self._ask(method, params, [uri])
+        given: dict[str, Any] = {"textDocument": {"uri": uri}, "options": _indentation(text)}
+        if lines is None:
+            said = await self._ask("textDocument/formatting", given, [uri])
+        else:
+            said = await self._ask(
+                "textDocument/rangeFormatting",
+                lambda encoding: {**given, "range": _whole(lines, text, encoding)},
+                [uri],
+            )
         return said if isinstance(said, Unknown) else await self.edited({"changes": {uri: said or []}})
 
     async def actions(
@@ -154,12 +172,10 @@ class Answers:
             only: The only kind that is wanted, such as `quickfix`.
         """
         text = Text((await self.sources.texts([uri])).get(uri, ""))
-        last = min(lines[1], text.count - 1)
-        end = {"line": last, "character": units(text.line(last), len(text.line(last)), self.asked.encoding)}
         near = [
             one
             for one in problems
-            if (at := place_of(_get(_get(one, "range"), "start"))) and lines[0] <= at.line <= last
+            if (at := place_of(_get(_get(one, "range"), "start"))) and lines[0] <= at.line <= lines[1]
         ]
         context: dict[str, Any] = {
             "diagnostics": near,
@@ -168,14 +184,15 @@ class Answers:
         }
         params = {
             "textDocument": {"uri": uri},
-            "range": {"start": {"line": lines[0], "character": 0}, "end": end},
+            "range": _whole(lines, text, self.asked.encoding),
             "context": context,
         }
-        said = await self._ask("textDocument/codeAction", params, [uri])
+        # The problems are as this one wrote them.
+        said = await self._asked("textDocument/codeAction", params, [uri])
         if isinstance(said, Unknown):
             return said
         found: list[tuple[CodeAction, Any]] = []
-        for one in cast("list[Any]", said) if isinstance(said, list) else ():
+        for one in cast("list[Any]", said)[:MOST] if isinstance(said, list) else ():
             title, kind = _get(one, "title"), _get(one, "kind")
             if isinstance(title, str) and _get(one, "disabled") is None:
                 action = CodeAction(
@@ -190,19 +207,29 @@ class Answers:
 
     async def edited(self, edit: Any) -> list[NewFile] | Unknown:
         """What a `WorkspaceEdit` makes of the files, in its order (LSP 3.17, "WorkspaceEdit")."""
-        steps = _steps(edit)
-        if steps is None:
+        given = _steps(edit)
+        if given is None:
             return Unknown("the language server's edit cannot be used")
-        uris = list(dict.fromkeys(uri for uri, _ in steps))
-        if len(uris) > MOST_FILES:
-            return Unknown(f"it would change {len(uris)} files; the limit of one call is {MOST_FILES}")
-        texts: dict[str, str | None] = dict(await self.sources.texts(uris))
+        named = dict.fromkeys(uri for uri, _ in given)
+        if len(named) > MOST_FILES:
+            return Unknown(f"it would change {len(named)} files; the limit of one call is {MOST_FILES}")
+        uris = {one: uri for one in named if (uri := spelled(one)) is not None}
+        if len(uris) < len(named):
+            return Unknown("the language server's edit is not about files alone")
+        steps = [(uris[one], step) for one, step in given]
+        texts: dict[str, str | None] = dict(await self.sources.texts(list(uris.values())))
         files: dict[str, NewFile] = {}
-        for uri, step in steps:
-            problem = self._step(uri, step, texts, files)
-            if problem:
-                return Unknown(problem)
+        # An edit of very many places takes its time.
+        problem = await asyncio.to_thread(self._steps, steps, texts, files)
+        if problem:
+            return Unknown(problem)
         return [one for one in files.values() if one.operation != "edit" or one.before != one.after]
+
+    def _steps(
+        self, steps: Sequence[tuple[str, Any]], texts: dict[str, str | None], files: dict[str, NewFile]
+    ) -> str:
+        """The steps of an edit; a text says why one cannot be made."""
+        return next(filter(None, (self._step(uri, step, texts, files) for uri, step in steps)), "")
 
     def _step(self, uri: str, step: Any, texts: dict[str, str | None], files: dict[str, NewFile]) -> str:
         """One step of an edit; a text says why it cannot be made."""
@@ -223,7 +250,7 @@ class Answers:
                 shown = self.asked.shown(uri)
                 if shown is not None and shown != text and uri not in files:
                     return "the text changed while the language server worked on it"
-                after = _applied(text, _get(step, "edits"), self.asked.encoding)
+                after = _applied(text, _get(step, "edits"), self.asked.answers_in)
                 if after is None:
                     return "the language server's edits overlap"
                 known = files.get(uri, NewFile("edit", uri, text, text))
@@ -239,40 +266,60 @@ class Answers:
         if text is None:
             return Unknown("the file cannot be read")
         line = Text(text).line(spot.line)
-        place = {"line": spot.line, "character": units(line, spot.column, self.asked.encoding)}
-        return await self._ask(
-            method, {"textDocument": {"uri": spot.uri}, "position": place, **more}, [spot.uri]
-        )
+        if not line.startswith(spot.name, spot.column):
+            return Unknown("the text has changed meanwhile")
 
-    async def _ask(self, method: str, params: Any, uris: Sequence[str], *, of: str = "") -> Any:
+        def params(encoding: Encoding) -> dict[str, Any]:
+            place = {"line": spot.line, "character": units(line, spot.column, encoding)}
+            return {"textDocument": {"uri": spot.uri}, "position": place, **more}
+
+        return await self._ask(method, params, [spot.uri])
+
+    async def _ask(
+        self, method: str, params: Callable[[Encoding], Any] | Mapping[str, Any], uris: Sequence[str]
+    ) -> Any:
+        """Ask the first one, and who else there is where that one has nothing to say."""
+
+        def counted() -> Any:
+            return params(self.asked.encoding) if callable(params) else params
+
+        said = await self._asked(method, counted(), uris)
+        if self.otherwise is None or not (isinstance(said, Unknown) and said.nobody):
+            return said
+        other = await self.otherwise(method)
+        if isinstance(other, Unknown):
+            return Unknown(f"{said.message}, and {other.message}", nobody=other.nobody)
+        self.asked, self.otherwise = other, None
+        return await self._asked(method, counted(), uris)
+
+    async def _asked(self, method: str, params: Any, uris: Sequence[str], *, of: str = "") -> Any:
         if not self.asked.can(of or method):
             return Unknown("the language server cannot do that")
         said = await self.asked.ask(method, params, SECONDS, uris=uris)
         if isinstance(said, Failure):
             return Unknown(
-                "the language server cannot do that" if said.code == METHOD_NOT_FOUND else said.message
+                "the language server cannot do that" if said.code == METHOD_NOT_FOUND else said.message,
+                nobody=said.code in {UNSERVED, UNANSWERED},
             )
         return said
 
-    async def _found(self, rows: Iterable[tuple[Any, Any, Found]]) -> list[Found]:
+    async def _found(self, rows: Iterable[tuple[Any, Any, Found]]) -> list[Found] | Unknown:
         """Places with their lines; what has not the shape is left out."""
-        placed = [
+        shaped = (
             (uri, at, what)
             for given, start, what in rows
             if (uri := spelled(str(given))) is not None and (at := place_of(start)) is not None
-        ][:MOST]
-        texts = {
-            uri: Text(text)
-            for uri, text in (
-                await self.sources.texts(list(dict.fromkeys(uri for uri, _, _ in placed)))
-            ).items()
-        }
+        )
+        placed = list(islice(shaped, MOST))
+        texts = await self.sources.texts(list(dict.fromkeys(uri for uri, _, _ in placed)))
+        if any(self.asked.then(uri) not in (None, text) for uri, text in texts.items()):
+            return Unknown("there is no answer about the present text")
+        lines = {uri: Text(text) for uri, text in texts.items()}
         found: dict[tuple[Spot, str], Found] = {}
         for uri, at, what in placed:
-            line = texts[uri].line(at.line) if uri in texts else ""
-            spot = Spot(
-                uri, at.line, column(line, at.character, self.asked.encoding) if line else at.character
-            )
+            line = lines[uri].line(at.line) if uri in lines else ""
+            place = column(line, at.character, self.asked.answers_in) if line else at.character
+            spot = Spot(uri, at.line, place)
             found.setdefault((spot, what.name), replace(what, spot=spot, line=line.strip()))
         return list(found.values())
 
@@ -321,8 +368,7 @@ def _steps(edit: Any) -> list[tuple[str, Any]] | None:
         given = [(uri, {"edits": edits}) for uri, edits in cast("dict[str, Any]", by_uri).items()]
     else:
         return None
-    steps = [(spelled(str(uri)), step) for uri, step in given]
-    return [(uri, step) for uri, step in steps if uri is not None] if all(uri for uri, _ in steps) else None
+    return [(str(uri), step) for uri, step in given]
 
 
 def _applied(text: str, edits: Any, encoding: Encoding) -> str | None:
@@ -345,6 +391,13 @@ def _applied(text: str, edits: Any, encoding: Encoding) -> str | None:
         parts += [text[at:start], new]
         at = end
     return "".join([*parts, text[at:]])
+
+
+def _whole(lines: tuple[int, int], text: Text, encoding: Encoding) -> dict[str, Any]:
+    """The range of whole lines, the first and the last one, as far as a text has them."""
+    last = min(lines[1], text.count - 1)
+    end = {"line": last, "character": units(text.line(last), len(text.line(last)), encoding)}
+    return {"start": {"line": lines[0], "character": 0}, "end": end}
 
 
 def _indentation(text: Text) -> Mapping[str, Any]:

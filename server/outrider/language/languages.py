@@ -8,19 +8,22 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
-from outrider.language.answers import SECONDS, Answers
+from outrider.language.answers import SECONDS, Answers, Asked
+from outrider.language.connection import Failure
 from outrider.language.finding import Program, chosen, languages_of, programs_in, rows_of
 from outrider.language.judging import Judge
+from outrider.language.lent import UNSERVED, LentServers
 from outrider.language.positions import path_of
 from outrider.language.problems import RANK
 from outrider.language.server import Launch, Server
-from outrider.language.table import language_of
+from outrider.language.table import kind_of, language_of
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor, Reported, Severity
-from outrider.ports.language import NewFile, ServerStatus, Sources, Touched, Unknown, Verdict
+from outrider.ports.language import CodeAction, NewFile, ServerStatus, Sources, Touched, Unknown, Verdict
 from outrider_protocol.settings import LanguageServerSettings
 
 IDLE_SECONDS: Final = 900.0
@@ -29,10 +32,15 @@ MOST_MEMORY: Final = 4 * 1024**3
 """Bytes that a server and all it started may have."""
 JUDGE_SECONDS: Final = 30.0
 """How long the judgement of an edit goes on after nobody waits for it any more."""
+_PROBLEMS_SECONDS: Final = 10.0
+"""How long the problems are waited for that actions are about."""
 _LOOK_SECONDS: Final = 10.0
 """How often servers are looked at."""
 _KNOWN_SECONDS: Final = 60.0
 """How long it is believed which servers there are."""
+_LENDS_SECONDS: Final = 2.0
+"""How long the editor may take to say whether it serves a language."""
+_MOST_LENDERS: Final = 10
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +53,16 @@ class _Here:
     languages: frozenset[str]
     missing: Mapping[str, str]
     """For each language without a server how to get one."""
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Lender:
+    """Whether the editor serves a language."""
+
+    serves: bool
+    names: tuple[str, ...]
+    """Who does it."""
     at: float
 
 
@@ -115,14 +133,22 @@ class Languages:
         self._servers: dict[tuple[str, Path], Server] = {}
         self._judges: dict[Server, Judge] = {}
         self._missed: set[str] = set()
+        self._lenders: dict[str, _Lender] = {}
         self._watching: asyncio.Task[None] | None = None
         self._judging: set[asyncio.Task[Verdict | None]] = set()
         self._closed = False
 
     # --- which there are -------------------------------------------------------------------------------------
 
+    @property
+    def _lends(self) -> bool:
+        """Whether the editor's own servers can be asked."""
+        return self.editor.traits.lends_language
+
     async def is_there(self) -> bool:
-        """Whether a server can be started for a language of the workspace."""
+        """Whether anybody can be asked: the editor lends its servers, or one can be started for a language of the workspace."""
+        if self._lends:
+            return True
         for folder in self.sources.folders:
             here = await self._look(folder)
             if any(chosen(here.programs, language) for language in here.languages):
@@ -150,40 +176,79 @@ class Languages:
         return [self._server(one, folder) for one in programs]
 
     async def answers_for(self, uri: str, method: str) -> Answers | Unknown:
-        """Whom to ask about a file; a reason where nobody can be asked.
+        """Whom to ask about a file: the editor's servers where it lends them, and else one of ours; a reason where there is nobody.
 
         Args:
             uri: The file.
             method: What is to be asked.
         """
+        if self._lends:
+            return Answers(self._lent(), self.sources, partial(self._own, uri))
+        server = await self._own(uri, method)
+        return server if isinstance(server, Unknown) else Answers(server, self.sources)
+
+    async def _own(self, uri: str, method: str) -> Server | Unknown:
+        """A server of ours that can do something for a file."""
         servers = await self.servers_for(uri)
         if not servers:
-            return Unknown(self._why_none(uri))
+            return Unknown(self._why_none(uri), nobody=True)
         why = ""
         for server in servers:
             if problem := await server.ready():
                 why = why or problem
             elif server.can(method):
-                return Answers(server, self.sources)
+                return server
         return Unknown(
             why
             or f"no language server of this file can do that ({', '.join(one.row.name for one in servers)})"
         )
 
+    def _lent(self) -> LentServers:
+        return LentServers(self.editor, self.sources, self._served)
+
+    def _served(self, uri: str, by: Sequence[str] | None) -> None:
+        """Note whether the editor serves the language of a file, and who does it."""
+        kind = kind_of(uri)
+        before = self._lenders[kind].names if by is not None and kind in self._lenders else ()
+        names = tuple(dict.fromkeys([*(by or ()), *before]))[:_MOST_LENDERS]
+        self._lenders[kind] = _Lender(by is not None, names, self.clock.monotonic())
+
+    async def lends(self, uri: str) -> bool:
+        """Whether the editor serves the language of a file, as far as it is known or can be asked now."""
+        if not self._lends:
+            return False
+        known = self._lenders.get(kind_of(uri))
+        if known is None or self.clock.monotonic() - known.at > _KNOWN_SECONDS:
+            return not isinstance(await self._lent().problems(uri, _LENDS_SECONDS), Failure)
+        return known.serves
+
     async def status(self) -> list[ServerStatus]:
         """Every server that runs, could be started or is missing, for each folder."""
-        found: list[ServerStatus] = []
+        found: list[ServerStatus] = await self._lent_status()
+        lent = {one.name for one in found}
         for folder in self.sources.folders:
             here = await self._look(folder)
             for language in sorted(here.languages):
                 programs = chosen(here.programs, language)
                 found += [self._server(one, folder).status() for one in programs]
-                if language in here.missing:
+                if language in here.missing and language not in lent:
                     found.append(
                         ServerStatus(language, str(folder), "missing", detail=here.missing[language])
                     )
         await asyncio.gather(*(server.measure() for server in self._servers.values() if server.is_up))
         return [self._now(one) for one in dict.fromkeys(found)]
+
+    async def _lent_status(self) -> list[ServerStatus]:
+        """The languages that the editor serves: what was seen, and what it says of those that are open."""
+        if not self._lends:
+            return []
+        one_of_each = {kind_of(one.uri): one.uri for one in self.sources.open()}
+        await asyncio.gather(*map(self.lends, list(one_of_each.values())[:_MOST_LENDERS]))
+        return [
+            ServerStatus(language, "", "lent", detail=", ".join(one.names))
+            for language, one in sorted(self._lenders.items())
+            if one.serves
+        ]
 
     def _now(self, status: ServerStatus) -> ServerStatus:
         server = next(
@@ -194,7 +259,7 @@ class Languages:
             ),
             None,
         )
-        return status if server is None or status.state == "missing" else server.status()
+        return status if server is None or status.state in {"missing", "lent"} else server.status()
 
     async def _look(self, folder: Path) -> _Here:
         known, now = self._here.get(folder), self.clock.monotonic()
@@ -250,16 +315,31 @@ class Languages:
 
     # --- problems and verdicts -------------------------------------------------------------------------------
 
-    async def problems(self, uris: Sequence[str], seconds: float) -> tuple[list[Reported], list[str]]:
-        """The problems of files as they are now, and for each server without a verdict on all of them in time why.
+    async def shown(self, uri: str | None) -> list[Reported] | Unknown:
+        """What the editor reports of a file, or of all.
+
+        Args:
+            uri: The file.
+        """
+        said = await self._lent().problems(uri, SECONDS)
+        return Unknown(said.message, said.code == UNSERVED) if isinstance(said, Failure) else said
+
+    async def problems(
+        self, uris: Sequence[str], seconds: float, *, start: Literal["all", "unlent"] = "all"
+    ) -> tuple[list[Reported], list[str]]:
+        """The problems of files as they are now, by servers of ours, and for each without a verdict on all of them in time why.
 
         Args:
             uris: The files.
             seconds: How long it may take.
+            start: Which servers are started: all, or only those of files that the editor does not serve.
         """
         by_server: dict[Server, list[str]] = {}
         for uri in uris:
-            for server in await self.servers_for(uri):
+            servers = await self.servers_for(uri)
+            if start == "unlent" and not all(one.is_up for one in servers) and await self.lends(uri):
+                servers = [one for one in servers if one.is_up]
+            for server in servers:
                 by_server.setdefault(server, []).append(uri)
         found: list[Reported] = []
         late: list[str] = []
@@ -319,22 +399,61 @@ class Languages:
         """Whether the open documents still have the texts that a verdict is about."""
         return all(verdict.about.get(one.uri, one.text) == one.text for one in self.sources.open())
 
-    async def resolved(self, server: Server, action: Any) -> list[NewFile] | Unknown:
-        """The texts that an action of a server leads to.
+    async def offered(
+        self, uri: str, lines: tuple[int, int], only: str | None
+    ) -> list[tuple[Asked, CodeAction, Any]] | Unknown:
+        """What the servers of a file offer to do at some lines, each with whom to ask about it and what that says of it.
 
-        One that has no edit runs a command of the server, which then asks to apply one: only where a sandbox keeps it from doing more.
+        Args:
+            uri: The file.
+            lines: The first and the last line, from 0.
+            only: The only kind that is wanted, such as `quickfix`.
         """
-        answers, provider = Answers(server, self.sources), server.provider("textDocument/codeAction")
+        if self._lends:
+            lent = self._lent()
+            problems = await lent.raw(uri)
+            said = await Answers(lent, self.sources).actions(uri, lines, problems, only)
+            if not isinstance(said, Unknown):
+                # What is only a command would do something that nobody has looked at.
+                return [
+                    (lent, one, item) for one, item in said if item.get("edit") or not item.get("command")
+                ]
+            if not said.nobody:
+                return said
+        await self.problems([uri], _PROBLEMS_SECONDS)
+        found: list[tuple[Asked, CodeAction, Any]] | None = None
+        why = Unknown("no language server serves it")
+        for server in await self.servers_for(uri):
+            if (problem := await server.ready()) is not None:
+                why = Unknown(problem)
+                continue
+            said = await Answers(server, self.sources).actions(uri, lines, server.raw(uri), only)
+            if isinstance(said, Unknown):
+                why = said
+            else:
+                found = [*(found or []), *((server, one, item) for one, item in said)]
+        return why if found is None else found
+
+    async def resolved(self, asked: Asked, action: Any) -> list[NewFile] | Unknown:
+        """The texts that an action leads to.
+
+        One that has no edit runs a command of a server of ours, which then asks to apply one: only where a sandbox keeps it from
+        doing more. The editor is never asked to run one.
+        """
         given = cast("dict[str, Any]", action)
-        if (
-            given.get("edit") is None
-            and isinstance(provider, dict)
-            and cast("dict[str, Any]", provider).get("resolveProvider")
-        ):
-            said = await server.ask("codeAction/resolve", action, SECONDS)
+        if given.get("edit") is None and (not isinstance(asked, Server) or _resolves(asked)):
+            said = await asked.ask("codeAction/resolve", action, SECONDS)
+            if isinstance(said, Failure) and not isinstance(asked, Server):
+                return Unknown(said.message)
             given = cast("dict[str, Any]", said) if isinstance(said, dict) else given
         if given.get("edit") is not None:
-            return await answers.edited(given["edit"])
+            return await Answers(asked, self.sources).edited(given["edit"])
+        if not isinstance(asked, Server):
+            return Unknown("the editor says nothing about what it changes")
+        return await self._done(asked, given)
+
+    async def _done(self, server: Server, given: Mapping[str, Any]) -> list[NewFile] | Unknown:
+        """What the command of an action changes."""
         command = given.get("command")
         command = given if isinstance(command, str) else command
         if not isinstance(command, dict):
@@ -344,7 +463,7 @@ class Languages:
                 "it runs a command of the language server, and no sandbox keeps that from changing files"
             )
         edits = await server.edits_of(cast("dict[str, Any]", command), SECONDS)
-        return edits if isinstance(edits, Unknown) else await answers.edited(edits)
+        return edits if isinstance(edits, Unknown) else await Answers(server, self.sources).edited(edits)
 
     def changed_on_disk(self, paths: Mapping[str, int]) -> None:
         """Tell the servers that run of files that were made, changed or deleted (LSP 3.17, "FileChangeType")."""
@@ -390,6 +509,11 @@ class Languages:
                     await server.close("its folder is not trusted any more")
                 elif self.clock.monotonic() - server.used_at > IDLE_SECONDS and not server.turn.locked():
                     await server.close()
+
+
+def _resolves(server: Server) -> bool:
+    provider = server.provider("textDocument/codeAction")
+    return isinstance(provider, dict) and bool(cast("dict[str, Any]", provider).get("resolveProvider"))
 
 
 async def _safe(work: Awaitable[Verdict | None]) -> Verdict | None:

@@ -1,12 +1,11 @@
 """How language servers write down files and places."""
 
 from pathlib import Path
-from typing import Any, Final, Literal, TypeGuard, cast
+from typing import Any, Final, TypeGuard, cast
 from urllib.parse import unquote, urlsplit
 
+from outrider.ports.editor import Encoding
 from outrider.ports.text import Place
-
-Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 _CODECS: Final[dict[Encoding, tuple[str, int]]] = {
     "utf-8": ("utf-8", 1),

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, cast
 
 from outrider.language.positions import place_of
-from outrider.ports.editor import Reported, Severity
+from outrider.ports.editor import Encoding, Reported, Severity
 
 MOST: Final = 10_000
 """Problems of one answer that are kept, errors first."""
@@ -27,32 +28,24 @@ _CATEGORIES: Final[Mapping[Any, Severity]] = {
 """What tsserver calls a severity."""
 
 
-def reported(result: Any) -> list[Reported] | None:
-    """The diagnostics in an editor's answer; None where it is none. What is wrong in a single one leaves that out."""
-    documents = _at(result, "diagnostics")
-    if not isinstance(documents, list):
-        return None
-    found: list[Reported] = []
-    for one in _all(cast("list[Any]", documents)):
-        found.append(one)
-        if len(found) == MOST:
-            break
-    return found
+def of_workspace(documents: Sequence[Any], encoding: Encoding) -> list[Reported]:
+    """The problems in reports of documents. What is wrong in a single one leaves that out."""
+    return list(islice(_all(documents, encoding), MOST))
 
 
-def _all(documents: list[Any]) -> Iterator[Reported]:
+def _all(documents: Sequence[Any], encoding: Encoding) -> Iterator[Reported]:
     for document in documents:
         uri, items = _at(document, "uri"), _at(document, "items")
         if not isinstance(uri, str) or not isinstance(items, list):
             continue
         for item in cast("list[Any]", items):
-            if (one := _one(uri, item)) is not None:
+            if (one := _one(uri, item, encoding)) is not None:
                 yield one
 
 
-def of_document(uri: str, items: Sequence[Any]) -> list[Reported]:
+def of_document(uri: str, items: Sequence[Any], encoding: Encoding) -> list[Reported]:
     """The problems of one document, errors first where there are too many."""
-    found = [one for item in items if (one := _one(uri, item)) is not None]
+    found = [one for item in items if (one := _one(uri, item, encoding)) is not None]
     if len(found) > MOST:
         found.sort(key=lambda one: RANK[one.severity])
     return found[:MOST]
@@ -125,7 +118,7 @@ def _less(number: Any) -> Any:
     return number - 1 if isinstance(number, int) else number
 
 
-def _one(uri: str, item: Any) -> Reported | None:
+def _one(uri: str, item: Any, encoding: Encoding) -> Reported | None:
     message = _message(_at(item, "message"))
     start = place_of(_at(item, "range", "start"))
     if message is None or start is None:
@@ -139,6 +132,7 @@ def _one(uri: str, item: Any) -> Reported | None:
         message[:MESSAGE_CHARACTERS],
         _name(_at(item, "source")),
         _name(_at(item, "code")),
+        encoding,
     )
 
 

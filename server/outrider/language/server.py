@@ -22,11 +22,11 @@ from outrider.language.connection import (
 )
 from outrider.language.finding import Program
 from outrider.language.memory import resident
-from outrider.language.positions import Encoding, path_of, spelled
+from outrider.language.positions import path_of, spelled
 from outrider.language.problems import MOST, of_document, of_tsserver
 from outrider.language.table import LANGUAGES, language_of
 from outrider.ports.clock import Clock
-from outrider.ports.editor import Reported
+from outrider.ports.editor import Encoding, Reported
 from outrider.ports.language import ServerStatus, Sources, Unknown
 from outrider.processes import Process, SpawnProblem
 
@@ -391,6 +391,15 @@ class Server:
             and language_of(str(path)) in self.row.languages
         )
 
+    @property
+    def answers_in(self) -> Encoding:
+        """How the places of its answers are counted."""
+        return self.encoding
+
+    def then(self, uri: str) -> str | None:
+        """Not known: what it is shown goes on while it is asked."""
+        return None
+
     def shown(self, uri: str) -> str | None:
         """The text that it has of a file; None where it reads the disk."""
         known = self._shown.get(uri)
@@ -636,7 +645,9 @@ class Server:
     async def _read(self, uri: str, items: list[Any]) -> list[Reported]:
         self._fresh[uri] = items[:MOST]
         return (
-            await asyncio.to_thread(of_document, uri, items) if len(items) > MANY else of_document(uri, items)
+            await asyncio.to_thread(of_document, uri, items, self.encoding)
+            if len(items) > MANY
+            else of_document(uri, items, self.encoding)
         )
 
     def raw(self, uri: str) -> list[Any]:

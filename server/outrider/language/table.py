@@ -108,3 +108,8 @@ def language_of(path: str) -> str | None:
     """What LSP calls the language of a file; None for one that no row is about."""
     dot = path.rfind(".")
     return LANGUAGES.get(path[dot:].lower()) if dot > path.rfind("/") else None
+
+
+def kind_of(uri: str) -> str:
+    """The language of a file; of one that no row is about its ending."""
+    return language_of(uri) or uri.rpartition("/")[2].rpartition(".")[2]

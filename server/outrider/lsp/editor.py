@@ -5,11 +5,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from lsprotocol import types
 
-from outrider.language.problems import reported
 from outrider.lsp.profile import ClientProfile
 from outrider.lsp.protocol import LspProtocol, NoReply
 from outrider.ports.editor import (
@@ -17,13 +16,15 @@ from outrider.ports.editor import (
     Applied,
     DocumentEdit,
     EditorTraits,
+    Encoding,
     FileOperation,
     ItemReply,
-    Reported,
+    Lent,
     SaveWay,
     ToolAnswer,
     ToolRequest,
     Unanswered,
+    Unserved,
 )  # fmt: skip
 from outrider.ports.events import LoggedEvent, StreamFrame, wire_text
 from outrider.ports.text import Place, PlacedEdit, visible
@@ -32,8 +33,8 @@ from outrider.transport.frames import FrameSender
 from outrider.workspace.paths import path_of
 from outrider_protocol import (
     ASK_REQUEST,
-    DIAGNOSTICS_REQUEST,
     EVENT_NOTIFICATION,
+    LANGUAGE_REQUEST,
     SAVE_REQUEST,
     STREAM_NOTIFICATION,
     TOOL_REQUEST,
@@ -46,7 +47,6 @@ APPLY_SECONDS: Final = 10.0
 SHOW_SECONDS: Final = 5.0
 CATCH_UP_SECONDS: Final = 2.0
 SAVE_SECONDS: Final = 10.0
-DIAGNOSTICS_SECONDS: Final = 10.0
 
 _FIRST_ANSWER: Final = "Only the first answer can be chosen here; the others are code actions."
 
@@ -251,19 +251,18 @@ class ClientEditor:
             return Applied(False, reply.message)
         return _applied(reply.result)
 
-    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
-        """What the language servers and linters of the editor report; see `ports.editor.Editor.diagnostics`."""
-        if not self.traits.tells_diagnostics:
+    async def language(
+        self, method: str, params: Mapping[str, Any], uris: Sequence[str], *, seconds: float
+    ) -> Lent | Unserved | Unanswered:
+        """Ask the language servers and linters of the editor; see `ports.editor.Editor.language`."""
+        if not self.traits.lends_language:
             return Unanswered("unsupported")
-        params = {} if uris is None else {"uris": list(uris)}
-        reply = await self._protocol.request(
-            DIAGNOSTICS_REQUEST, params, seconds=DIAGNOSTICS_SECONDS, withdraw="always"
-        )
+        asked = {"method": method, "params": params, "uris": list(uris), "encoding": self.traits.encoding}
+        reply = await self._protocol.request(LANGUAGE_REQUEST, asked, seconds=seconds, withdraw="always")
         if isinstance(reply, NoReply):
-            logger.info("the editor did not return diagnostics: %s", reply.message)
+            logger.info("the editor did not answer %s: %s", method, reply.message)
             return Unanswered(reply.why)
-        found = reported(reply.result)
-        return Unanswered("error") if found is None else found
+        return _lent(reply.result, self.traits.encoding)
 
     async def show(self, uri: str, *, take_focus: bool = False, external: bool = False) -> bool:
         """Show a document, or a page in the browser (`external`); False if the client cannot or did not answer."""
@@ -360,6 +359,20 @@ def _tool_answer(result: Any) -> ToolAnswer | Unanswered:
     if not isinstance(content, str) or not isinstance(is_error, bool | None):
         return Unanswered("error")
     return ToolAnswer(content, is_error is True)
+
+
+def _lent(result: Any, encoding: Encoding) -> Lent | Unserved | Unanswered:
+    """An answer, where it has the shape."""
+    why, said_in, versions = (_field(result, key) for key in ("unserved", "encoding", "versions"))
+    if isinstance(why, str):
+        return Unserved(why)
+    has_result = isinstance(result, dict) and "result" in result
+    if not has_result or said_in not in (None, *get_args(Encoding)) or not isinstance(versions, dict | None):
+        return Unanswered("error")
+    by = sorted(_texts(_field(result, "by")))
+    given = cast("dict[str, Any]", versions or {})
+    known = {uri: number for uri, number in given.items() if isinstance(number, int)}
+    return Lent(_field(result, "result"), said_in or encoding, by, known)
 
 
 def _file_edit(operation: FileOperation) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from outrider.lsp.capabilities import encoding_of, shows_lenses
 from outrider.ports.editor import EditorTraits, FileOperationKind, SaveWay
 from outrider.transport.early import at
 from outrider.workspace.text.lines import Encoding
-from outrider_protocol import ASK_EXTENSION, DIAGNOSTICS_EXTENSION, SAVE_EXTENSION
+from outrider_protocol import ASK_EXTENSION, LANGUAGE_EXTENSION, SAVE_EXTENSION
 
 _ENCODINGS: Final[Mapping[str, Encoding]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
@@ -157,8 +157,9 @@ def profile_of(params: Mapping[str, Any]) -> ClientProfile:
             can_disable_actions=at(says, "textDocument", "codeAction", "disabledSupport") is True,
             file_operations=_file_operations(says, quirk),
             asks_together=True,
+            encoding=_ENCODINGS[encoding_of(says)],
             takes_items=_understands(params, ASK_EXTENSION),
-            tells_diagnostics=_understands(params, DIAGNOSTICS_EXTENSION),
+            lends_language=_understands(params, LANGUAGE_EXTENSION),
             save_ways=tuple(_save_ways(params, quirk)),
             tells_saves=at(says, "textDocument", "synchronization", "didSave") is True,
         ),

@@ -1,11 +1,13 @@
 """What the agent needs from the editor. `lsp` implements it; nothing above this floor knows which editor it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from outrider.ports.text import Place, PlacedEdit
 
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+"""What columns are counted in, as LSP calls it."""
 WhyUnanswered = Literal["dismissed", "timeout", "error", "unsupported", "unknown_title", "closed"]
 
 
@@ -70,12 +72,34 @@ class Reported:
 
     uri: str
     start: Place
-    """In the client's encoding."""
     severity: Severity
     message: str
     source: str = ""
     """Who found it; empty where that is not said."""
     code: str = ""
+    encoding: Encoding = "utf-16"
+    """What the column of its place is counted in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What language servers of the editor answered; nothing in it is to be trusted."""
+
+    result: Any
+    """As LSP has it."""
+    encoding: Encoding
+    """What its columns are counted in."""
+    by: Sequence[str] = ()
+    """Who answered, where that is known."""
+    versions: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The versions of open documents that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """No language server of the editor does what was asked."""
+
+    why: str
 
 
 SaveWay = Literal["extension", "refactoring"]
@@ -129,8 +153,10 @@ class EditorTraits:
     """Whether the edits of one step are asked about at once."""
     takes_items: bool = False
     """Whether it puts open items before the user in its own way."""
-    tells_diagnostics: bool = False
-    """Whether it can be asked what all its language servers and linters report."""
+    lends_language: bool = False
+    """Whether its own language servers and linters can be asked."""
+    encoding: Encoding = "utf-16"
+    """What it counts columns in."""
     save_ways: tuple[tuple[SaveWay, int], ...] = ()
     """How it can be asked to save, the best way first, each with the fewest documents that it works for."""
     waits_for_commands: bool = False
@@ -226,14 +252,16 @@ class Editor(Protocol):
         """
         ...
 
-    async def diagnostics(self, uris: Sequence[str] | None) -> Sequence[Reported] | Unanswered:
-        """What the language servers and linters of the editor report now.
+    async def language(
+        self, method: str, params: Mapping[str, Any], uris: Sequence[str], *, seconds: float
+    ) -> Lent | Unserved | Unanswered:
+        """Ask the language servers and linters of the editor. Who stops waiting takes the request back.
 
         Args:
-            uris: Only of these documents; None: of all. The client may give more.
-
-        Returns:
-            What of the answer has the shape, in the client's order; nothing in it is to be trusted.
+            method: A request of LSP.
+            params: Its params, with columns as the editor counts them.
+            uris: The documents that it is about, as the client spells them.
+            seconds: How long it may take.
         """
         ...
 

@@ -18,6 +18,9 @@ class OpenText:
     uri: str
     """As `Path.as_uri` spells it."""
     text: str
+    version: int
+    name: str
+    """Its URI as the editor spells it."""
 
 
 class Sources(Protocol):
@@ -52,6 +55,8 @@ class Spot:
     uri: str
     line: int
     column: int
+    name: str = field(default="", compare=False)
+    """What must stand there; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ class Unknown:
     """Why there is no answer; `message` is for the model."""
 
     message: str
+    nobody: bool = False
+    """Whether there is nobody to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +133,9 @@ class ServerStatus:
 
     name: str
     folder: str
-    state: Literal["missing", "available", "starting", "running", "ended", "failed"]
+    state: Literal["missing", "lent", "available", "starting", "running", "ended", "failed"]
     version: str = ""
     memory: int | None = None
     """Bytes; None where it is not known."""
     detail: str = ""
-    """The last error, or how to get it."""
+    """The last error, or how to get it; of what the editor lends who answered."""

@@ -277,7 +277,7 @@ class RecordedEditor(Recorded):
         return False
 
     ask = call_tool = _left
-    ask_item = diagnostics = _unsupported
+    ask_item = language = _unsupported
     apply = operate = _not_applied
     catch_up = show = _no
 

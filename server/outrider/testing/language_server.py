@@ -143,7 +143,7 @@ class LanguageServer:
                 code = _SERVER_CANCELLED if failed == "cancelled" else _CONTENT_MODIFIED
                 self._send({"id": number, "error": {"code": code, "message": failed}})
                 return
-        result: Any = self._result(method, params)
+        result: Any = self.answer(method, params)
         if isinstance(result, KeyError):
             self._send({"id": number, "error": {"code": _METHOD_NOT_FOUND, "message": f"no {method}"}})
             return
@@ -153,7 +153,8 @@ class LanguageServer:
             self._send({"method": "$/progress", "params": {"token": "nobody-asked", "value": result}})
         self._send({"id": number, "result": result})
 
-    def _result(self, method: str, params: Object) -> Any:
+    def answer(self, method: str, params: Object) -> Any:
+        """The result of a request; a `KeyError` where it knows no such."""
         answers: dict[str, Callable[[Object], Any]] = {
             "initialize": self._capabilities,
             "shutdown": lambda _: None,

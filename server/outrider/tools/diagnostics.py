@@ -1,6 +1,6 @@
 """The tool that looks at problems: those that the editor shows, and those that our own language servers find.
 
-What they tell is of any origin: nothing outside the workspace and nothing of a file that is shut is passed on, and never more than a
+Where the editor serves a file none of our own is started for this alone; one that runs is asked. What they tell is of any origin: nothing outside the workspace and nothing of a file that is shut is passed on, and never more than a
 bounded part. Of our own servers a verdict is about the text of now, or there is none yet.
 """
 
@@ -12,7 +12,8 @@ from typing import Final
 from pydantic import Field
 
 from outrider.permissions.policy.decide import Access
-from outrider.ports.editor import Reported, Unanswered
+from outrider.ports.editor import Reported
+from outrider.ports.language import Unknown
 from outrider.ports.model import ToolCall
 from outrider.ports.text import Place
 from outrider.tools.context import OUTSIDE, Action, ReadContext, ToolResult, error, ok
@@ -31,11 +32,6 @@ SECONDS: Final = 10.0
 """How long they may take."""
 
 _RANK: Final = {"error": 0, "warning": 1, "information": 2, "hint": 3}
-_WHY: Final = {
-    "timeout": "it did not answer in time",
-    "unsupported": "it does not support this",
-    "closed": "it is gone",
-}
 
 
 class Diagnose(Params):
@@ -53,7 +49,7 @@ class _Found:
 
 
 async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
-    """Ask the editor what is reported."""
+    """Ask the editor what is reported, and our own servers."""
     located: Located | None = None
     if params.path is not None:
         there = await context.workspace.folders.locate(params.path)
@@ -62,20 +58,17 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadConte
         located = there
 
     async def perform() -> ToolResult:
-        said = await context.languages.editor.diagnostics(
-            None if located is None else [_spelled(located, context)]
-        )
+        said = await context.languages.shown(None if located is None else located.uri)
         own, late, asked = await _of_servers(located, context)
         shown: Sequence[Reported] = ()
-        if not isinstance(said, Unanswered):
+        if not isinstance(said, Unknown):
             shown = said
-        elif said.why == "unsupported" and not asked:
+        elif not asked:
             return error(
-                "No language server was found for this, and the editor does not tell what its own ones find."
+                f"No language server was found for this, and {said.message}."
+                if said.nobody
+                else f"Could not get diagnostics: {said.message}."
             )
-        elif said.why != "unsupported":
-            why = _WHY.get(said.why, "its answer cannot be used")
-            return error(f"Could not get diagnostics from the editor: {why}.")
         known = {(one.uri, one.start.line, one.message) for one in shown}
         answer = [*shown, *(one for one in own if (one.uri, one.start.line, one.message) not in known)]
         found, shut = await asyncio.to_thread(_of_workspace, answer, located, context)
@@ -88,6 +81,8 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadConte
         lines += [
             f"[{path} has problems but is a secret file; pass its path to ask the user]" for path in shut
         ]
+        if isinstance(said, Unknown) and not said.nobody:
+            lines.append(f"[{said.message}]")
         if late:
             lines.append(f"[no verdict yet from {', '.join(late)}]")
         return ok("\n".join(lines))
@@ -121,14 +116,8 @@ async def _of_servers(
             -MOST_FILES:
         ]
     served = [uri for uri in uris if await context.languages.servers_for(uri)]
-    found, late = await context.languages.problems(served, SECONDS) if served else ([], [])
+    found, late = await context.languages.problems(served, SECONDS, start="unlent") if served else ([], [])
     return found, late, bool(served)
-
-
-def _spelled(located: Located, context: ReadContext) -> str:
-    """The URI as the client spells it, where the document is open."""
-    document = context.workspace.documents.get(located.uri)
-    return located.uri if document is None else document.uri
 
 
 def _of_workspace(
@@ -167,7 +156,7 @@ def _with_columns(found: Sequence[_Found], context: ReadContext) -> list[tuple[_
         if uri not in texts:
             document = context.workspace.documents.get(uri)
             texts[uri] = None if document is None else Lines(document.text)
-        lines, encoding = texts[uri], context.workspace.documents.encoding
+        lines, encoding = texts[uri], each.one.encoding
         column = None
         if lines is not None:
             first = lines.offset_of(Place(start.line, 0), encoding)

@@ -277,14 +277,6 @@
 ---@field items table<string, any>[]
 ---@field uri string
 
---- Give what the editor shows of all language servers and linters.
----@class outrider.DiagnosticsParams
----@field uris? string[]
-
---- Null or any other shape is an error for the model, never "no problems".
----@class outrider.DiagnosticsReply
----@field diagnostics outrider.Diagnostics[]
-
 --- Checks the workspace, the model (key, proxy, certificates, context window), the log, commands, search, the editor's abilities, and permissions.
 ---
 --- Sends nothing to a provider without `probe`.
@@ -646,6 +638,21 @@
 ---@class outrider.KeyringEntry
 ---@field service? string
 ---@field username string
+
+--- Ask the editor's own language servers. Nothing is applied, shown or saved.
+---@class outrider.LanguageParams
+---@field encoding 'utf-8'|'utf-16'|'utf-32'
+---@field method 'textDocument/diagnostic'|'workspace/diagnostic'|'textDocument/definition'|'textDocument/references'|'textDocument/documentSymbol'|'workspace/symbol'|'textDocument/hover'|'textDocument/prepareCallHierarchy'|'callHierarchy/incomingCalls'|'callHierarchy/outgoingCalls'|'textDocument/rename'|'textDocument/codeAction'|'codeAction/resolve'|'textDocument/formatting'|'textDocument/rangeFormatting'
+---@field params table<string, any>
+---@field uris string[]
+
+--- An error or any other shape is no answer.
+---@class outrider.LanguageReply
+---@field by? string[]
+---@field encoding? 'utf-8'|'utf-16'|'utf-32'
+---@field result? any
+---@field unserved? string
+---@field versions? table<string, integer>
 
 --- A language server that you add, or what you change about a known one.
 ---@class outrider.LanguageServerSettings
@@ -1293,7 +1300,7 @@
 ---@field origin? string
 ---@field protocol? string
 ---@field runs? string
----@field state 'missing'|'available'|'starting'|'running'|'ended'|'failed'|'login'|'waiting'
+---@field state 'missing'|'lent'|'available'|'starting'|'running'|'ended'|'failed'|'login'|'waiting'
 ---@field tools? string[]
 ---@field version? string
 

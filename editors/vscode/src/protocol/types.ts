@@ -303,16 +303,6 @@ export interface Diagnostics {
   uri: string;
 }
 
-/** Give what the editor shows of all language servers and linters. */
-export interface DiagnosticsParams {
-  uris?: string[];
-}
-
-/** Null or any other shape is an error for the model, never "no problems". */
-export interface DiagnosticsReply {
-  diagnostics: Diagnostics[];
-}
-
 /** Checks the workspace, the model (key, proxy, certificates, context window), the log, commands, search, the editor's abilities, and permissions.  Sends nothing to a provider without `probe`. */
 export interface DoctorParams {
   probe?: boolean;
@@ -690,6 +680,23 @@ export interface JobsResult {
 export interface KeyringEntry {
   service?: string;
   username: string;
+}
+
+/** Ask the editor's own language servers. Nothing is applied, shown or saved. */
+export interface LanguageParams {
+  encoding: "utf-8" | "utf-16" | "utf-32";
+  method: "textDocument/diagnostic" | "workspace/diagnostic" | "textDocument/definition" | "textDocument/references" | "textDocument/documentSymbol" | "workspace/symbol" | "textDocument/hover" | "textDocument/prepareCallHierarchy" | "callHierarchy/incomingCalls" | "callHierarchy/outgoingCalls" | "textDocument/rename" | "textDocument/codeAction" | "codeAction/resolve" | "textDocument/formatting" | "textDocument/rangeFormatting";
+  params: Record<string, unknown>;
+  uris: string[];
+}
+
+/** An error or any other shape is no answer. */
+export interface LanguageReply {
+  by?: string[];
+  encoding?: "utf-8" | "utf-16" | "utf-32";
+  result?: unknown;
+  unserved?: string;
+  versions?: Record<string, number>;
 }
 
 /** A language server that you add, or what you change about a known one. */
@@ -1390,7 +1397,7 @@ export interface ServerInfo {
   origin?: string;
   protocol?: string;
   runs?: string;
-  state: "missing" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting";
+  state: "missing" | "lent" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting";
   tools?: string[];
   version?: string;
 }
@@ -2100,7 +2107,7 @@ export interface Commands {
 /** Requests to the client. */
 export interface Requests {
   "outrider/ask": { params: AskParams; result: AskReply };
-  "outrider/diagnostics": { params: DiagnosticsParams; result: DiagnosticsReply };
+  "outrider/language": { params: LanguageParams; result: LanguageReply };
   "outrider/save": { params: SaveParams; result: SaveReply };
   "outrider/tool": { params: ToolParams; result: ToolReply };
 }

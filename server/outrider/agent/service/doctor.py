@@ -235,7 +235,7 @@ async def servers(services: Services) -> list[ServerInfo]:
         ServerInfo(
             name=one.name,
             kind="language",
-            folder=one.folder,
+            folder=one.folder or None,
             state=one.state,
             version=one.version or None,
             memory=one.memory,

@@ -44,7 +44,7 @@ class ServerSources:
         """The open documents that are files of the workspace."""
         found = ((path_of(one.uri), one) for one in self._workspace.documents.all() if not one.outdated)
         return [
-            OpenText(path.as_uri(), one.text)
+            OpenText(path.as_uri(), one.text, one.version, one.uri)
             for path, one in found
             if path is not None and path.is_absolute() and OWN_FOLDER not in path.parts
         ]

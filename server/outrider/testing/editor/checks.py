@@ -17,7 +17,7 @@ from outrider_protocol import logged
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
 from outrider_protocol.notifications import Event, Frame
-from outrider_protocol.requests import AskParams, DiagnosticsParams, SaveParams, ToolParams
+from outrider_protocol.requests import AskParams, LanguageParams, SaveParams, ToolParams
 
 Object = dict[str, Any]
 
@@ -67,7 +67,7 @@ class Watch:
         self._tools = {tool.get("name") for tool in cast("list[Object]", options.get("tools") or [])}
         self._tools_asked: set[str] = set()
         self._asks = names.ASK_EXTENSION in cast("list[Any]", options.get("extensions") or [])
-        self._tells = names.DIAGNOSTICS_EXTENSION in cast("list[Any]", options.get("extensions") or [])
+        self._lends = names.LANGUAGE_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._saves = names.SAVE_EXTENSION in cast("list[Any]", options.get("extensions") or [])
         self._sent: dict[int | str, Object] = {}
         self._received: set[int | str] = set()
@@ -157,8 +157,8 @@ class Watch:
                 self._tool_call(message, params)
             case names.ASK_REQUEST:
                 self._item(message, params)
-            case names.DIAGNOSTICS_REQUEST:
-                self._diagnostics(message, params)
+            case names.LANGUAGE_REQUEST:
+                self._language(message, params)
             case names.SAVE_REQUEST:
                 self._save(message, params)
             case _:
@@ -198,11 +198,11 @@ class Watch:
             self._wrong(message, f"{call.id} was asked before on this connection")
         self._tools_asked.add(call.id)
 
-    def _diagnostics(self, message: Object, params: Object) -> None:
-        if not self._tells:
-            self._wrong(message, f"the client does not name the extension {names.DIAGNOSTICS_EXTENSION!r}")
+    def _language(self, message: Object, params: Object) -> None:
+        if not self._lends:
+            self._wrong(message, f"the client does not name the extension {names.LANGUAGE_EXTENSION!r}")
         try:
-            DiagnosticsParams.from_wire(params)
+            LanguageParams.from_wire(params)
         except ValidationError as problem:
             self._wrong(message, str(problem))
 

@@ -293,16 +293,82 @@ METHOD_NOT_FOUND = -32601
 
 
 @dataclass(slots=True)
-class DiagnosticsRequest:
-    """An `outrider/diagnostics`."""
+class LanguageRequest:
+    """An `outrider/language`."""
 
     request_id: int | str
-    uris: list[str] | None
+    method: str
+    params: Object
+    uris: list[str]
     withdrawn: bool = False
     """Whether the server said that nobody waits any more."""
 
 
-class SavingClient(DocumentClient):
+class UnservedError(Exception):
+    """Nobody in the editor does what was asked."""
+
+
+class LendingClient(DocumentClient):
+    """A client whose language servers the server may ask, if its profile lends them."""
+
+    def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:
+        """A client that is not connected; see `DocumentClient`."""
+        super().__init__(profile, root, watch)
+        self.problems: dict[str, list[Object]] = {}
+        """By path what other language servers report, as LSP `Diagnostic`s."""
+        self.lent: dict[str, Any] = {}
+        """By method what the language servers answer: LSP's result, or what gives it for a `LanguageRequest`. That raises
+        `UnservedError` where nobody serves the documents, as for every method that is not here."""
+        self.lent_by: list[str] = ["house"]
+        """Who they are."""
+        self.language_requests: list[LanguageRequest] = []
+
+    def lend(self, asked: LanguageRequest) -> None:
+        """Answer an `outrider/language` by what is in `problems` and `lent`."""
+        old = self.profile.language_fault == "old_versions"
+        versions = {
+            uri: self.desk.buffers[uri].version - old for uri in asked.uris if uri in self.desk.buffers
+        }
+        encoding = self.profile.lends_in or self.desk.encoding
+        try:
+            told = {
+                "result": self._found(asked),
+                "by": self.lent_by,
+                "versions": versions,
+                "encoding": encoding,
+            }
+        except UnservedError as why:
+            told = {"unserved": str(why)}
+        self._respond(asked.request_id, told)
+
+    def _found(self, asked: LanguageRequest) -> Any:
+        by_uri = {self.desk.uri(path): items for path, items in self.problems.items()}
+        if asked.method in self.lent:
+            answer = self.lent[asked.method]
+            return answer(asked) if callable(answer) else answer
+        if asked.method == "textDocument/diagnostic":
+            return {"kind": "full", "items": by_uri.get(asked.uris[0], [])}
+        if asked.method == "workspace/diagnostic":
+            return {"items": [{"uri": uri, "kind": "full", "items": items} for uri, items in by_uri.items()]}
+        raise UnservedError(f"nobody serves {asked.method}")
+
+    def _take_language(self, number: int | str, params: Object) -> None:
+        asked = LanguageRequest(number, params["method"], params["params"], params["uris"])
+        self.language_requests.append(asked)
+        match self.profile.language_fault:
+            case "never_answers":
+                pass
+            case "garbage":
+                self._respond(number, {"result": 7, "versions": "none", "by": 1})
+            case "error":
+                self._respond_error(number, INTERNAL_ERROR, "the editor cannot tell now")
+            case "unknown":
+                self._respond_error(number, METHOD_NOT_FOUND, "Method not found: outrider/language")
+            case "old_versions" | None:
+                self.lend(asked)
+
+
+class SavingClient(LendingClient):
     """A client that can be asked to save, if its profile can."""
 
     def __init__(self, profile: Profile, root: Path, watch: Watch) -> None:
@@ -310,9 +376,6 @@ class SavingClient(DocumentClient):
         super().__init__(profile, root, watch)
         self.save_requests: list[list[str]] = []
         """The URIs of each `outrider/save`."""
-        self.problems: dict[str, list[Object]] = {}
-        """By path what other language servers report, as LSP `Diagnostic`s."""
-        self.diagnostics_requests: list[DiagnosticsRequest] = []
         self.lens_refreshes = 0
         """How often the server said that code lenses are old."""
 
@@ -344,28 +407,6 @@ class SavingClient(DocumentClient):
                     self.save(uri)
                 failed = [{"uri": uri, "reason": "it is not open"} for uri in uris if uri not in there]
                 self._respond(number, {"saved": there, **({"failed": failed} if failed else {})})
-
-    def tell_diagnostics(self, asked: DiagnosticsRequest) -> None:
-        """Answer an `outrider/diagnostics` by what is in `problems`."""
-        by_uri = {self.desk.uri(path): items for path, items in self.problems.items()}
-        wanted = by_uri if asked.uris is None else {uri: by_uri.get(uri, []) for uri in asked.uris}
-        told = [{"uri": uri, "items": items} for uri, items in wanted.items()]
-        self._respond(asked.request_id, {"diagnostics": told})
-
-    def _tell_diagnostics(self, number: int | str, params: Object) -> None:
-        asked = DiagnosticsRequest(number, params.get("uris"))
-        self.diagnostics_requests.append(asked)
-        match self.profile.diagnostics_fault:
-            case "never_answers":
-                pass
-            case "garbage":
-                self._respond(number, {"diagnostics": "none"})
-            case "error":
-                self._respond_error(number, INTERNAL_ERROR, "the editor cannot tell now")
-            case "unknown":
-                self._respond_error(number, METHOD_NOT_FOUND, "Method not found: outrider/diagnostics")
-            case None:
-                self.tell_diagnostics(asked)
 
     def _save_refactoring(self, params: Object) -> None:
         """Save what an edit changed, as VS Code does: only where it is several files, and never the active one."""

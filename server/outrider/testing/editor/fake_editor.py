@@ -89,7 +89,7 @@ class FakeEditor(AskedClient):
         """
         extensions = [
             *([names.ASK_EXTENSION] if profile.takes_ask else []),
-            *([names.DIAGNOSTICS_EXTENSION] if profile.tells_diagnostics else []),
+            *([names.LANGUAGE_EXTENSION] if profile.lends else []),
             *([names.SAVE_EXTENSION] if profile.takes_save else []),
         ]
         own: Object = {"extensions": extensions} if extensions else {}
@@ -447,8 +447,8 @@ class FakeEditor(AskedClient):
                 self._run_tool(number, params)
             case names.ASK_REQUEST if self.profile.takes_ask:
                 self._ask_item(number, params)
-            case names.DIAGNOSTICS_REQUEST if self.profile.tells_diagnostics:
-                self._tell_diagnostics(number, params)
+            case names.LANGUAGE_REQUEST if self.profile.lends:
+                self._take_language(number, params)
             case names.SAVE_REQUEST if self.profile.takes_save:
                 self._save_for_server(number, params)
             case "client/registerCapability":
@@ -477,7 +477,7 @@ class FakeEditor(AskedClient):
             case "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
             case "$/cancelRequest":
-                for asked in (*self.questions, *self.tool_calls, *self.diagnostics_requests):
+                for asked in (*self.questions, *self.tool_calls, *self.language_requests):
                     asked.withdrawn = asked.withdrawn or asked.request_id == params["id"]
             case _:
                 pass

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from outrider.testing.editor.answers import Answer, Dismiss, Fail, Late, Never, Reply
-from outrider.testing.editor.buffers import LineEnds
+from outrider.testing.editor.buffers import LineEnds, PositionEncoding
 
 Stale = Literal["apply", "skip_and_claim", "refuse", "error"]
 """What becomes of an edit for an older version of a document.
@@ -40,10 +40,11 @@ SaveFault = Literal["claims", "never_answers", "garbage", "error", "refuses"]
 answers in another shape. `error`: a JSON-RPC error. `refuses`: says that it could not.
 """
 
-DiagnosticsFault = Literal["never_answers", "garbage", "error", "unknown"]
-"""How a hostile client treats `outrider/diagnostics`.
+LanguageFault = Literal["never_answers", "garbage", "error", "unknown", "old_versions"]
+"""How a hostile client treats `outrider/language`.
 
 `never_answers`: says nothing. `garbage`: answers in another shape. `error`: a JSON-RPC error. `unknown`: MethodNotFound.
+`old_versions`: says that its answer is about texts from before.
 """
 
 _NULL: Final = Reply(None)
@@ -107,8 +108,10 @@ class Profile:
     """Whether it names the extension `save` and answers `outrider/save`, as our plugins do."""
     takes_ask: bool = False
     """Whether it names the extension `ask` and puts open items before its user itself."""
-    tells_diagnostics: bool = False
-    """Whether it names the extension `diagnostics` and answers `outrider/diagnostics`, as our plugins do."""
+    lends: bool = False
+    """Whether it names the extension `language` and answers `outrider/language`, as our plugins do."""
+    lends_in: PositionEncoding | None = None
+    """What its language servers count columns in; absent: what the connection does."""
     saves_refactorings: bool = False
     """Whether it saves what an edit marked as a refactoring changed in several files, but for the active one (VS Code)."""
     formats_on_save: str | None = None
@@ -123,7 +126,7 @@ class Profile:
     edit_fault: EditFault | None = None
     tool_fault: ToolFault | None = None
     save_fault: SaveFault | None = None
-    diagnostics_fault: DiagnosticsFault | None = None
+    language_fault: LanguageFault | None = None
     types_before_edit: str | None = None
     """What the user types at the start of a document just before an edit of it is applied."""
     typing_times: int = 1
@@ -371,15 +374,18 @@ SAVES: Final = replace(STOCK, name="saves", takes_save=True)
 ASKS: Final = replace(STOCK, name="asks", takes_ask=True)
 """A client with the extension `ask` and nothing else of its own."""
 
-DIAGNOSES: Final = replace(STOCK, name="diagnoses", tells_diagnostics=True)
-"""A client with the extension `diagnostics` and nothing else of its own."""
+LENDS: Final = replace(STOCK, name="lends", lends=True)
+"""A client with the extension `language` and nothing else of its own."""
+
+LENDS_UTF_8: Final = replace(LENDS, name="lends-utf-8", lends_in="utf-8")
+"""One whose language servers count columns in another way than the client."""
 
 BARE: Final = Profile(name="bare", capabilities={}, can_ask=False)
 """A client with no capabilities at all."""
 
 EDITORS: Final = (
     NEOVIM, NEOVIM_0_10, NEOVIM_PLUGIN, VSCODE, EGLOT, HELIX, HELIX_25_01, KATE, KATE_22_12, VIM_LSP, STOCK, SAVES,
-    ASKS, DIAGNOSES, BARE,
+    ASKS, LENDS, LENDS_UTF_8, BARE,
 )  # fmt: skip
 """Profiles of clients that mean well."""
 
@@ -439,15 +445,16 @@ BAD_SAVES: Final = (
 )
 """Clients that do something else than save what they are asked to."""
 
-BAD_DIAGNOSTICS: Final = (
-    replace(DIAGNOSES, name="never-answers-diagnostics", diagnostics_fault="never_answers"),
-    replace(DIAGNOSES, name="answers-diagnostics-garbage", diagnostics_fault="garbage"),
-    replace(DIAGNOSES, name="answers-diagnostics-error", diagnostics_fault="error"),
-    replace(DIAGNOSES, name="has-no-diagnostics", diagnostics_fault="unknown"),
+BAD_LENDING: Final = (
+    replace(LENDS, name="never-answers-language", language_fault="never_answers"),
+    replace(LENDS, name="answers-language-garbage", language_fault="garbage"),
+    replace(LENDS, name="answers-language-error", language_fault="error"),
+    replace(LENDS, name="has-no-language", language_fault="unknown"),
+    replace(LENDS, name="lends-old-answers", language_fault="old_versions"),
 )
-"""Clients that do not tell the diagnostics that they said they would."""
+"""Clients that do not lend what they said they would."""
 
-HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_DIAGNOSTICS
+HOSTILE: Final = NEVER_YES + BAD_EDITS + MOVING + SILENT + BAD_TOOLS + BAD_SAVES + BAD_LENDING
 
 PROFILES: Final[Mapping[str, Profile]] = {profile.name: profile for profile in EDITORS + HOSTILE}
 """Every profile by its name."""

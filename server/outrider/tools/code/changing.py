@@ -4,14 +4,12 @@ What a server works out is an edit like any other: the executor has it approved,
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 
-from outrider.language.answers import Answers
-from outrider.language.server import Server
 from outrider.permissions.policy.decide import Access
-from outrider.ports.language import CodeAction, NewFile, Unknown
+from outrider.ports.language import NewFile, Unknown
 from outrider.ports.model import ToolCall
 from outrider.tools.code.places import Place, find
 from outrider.tools.context import Action, EditContext, ToolResult, error, ok
@@ -20,7 +18,7 @@ from outrider.tools.edit.tools import deletion
 from outrider.tools.registry import Params, Tool
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.edits.change import Change
-from outrider.workspace.paths import Located, PathProblem
+from outrider.workspace.paths import PathProblem
 
 MOST_ACTIONS: Final = 40
 """Actions that are listed."""
@@ -92,13 +90,12 @@ async def plan_code_actions(
     located = await context.workspace.folders.locate(params.path)
     if isinstance(located, PathProblem):
         return error(located.message)
-    offered, why = await _offered(params, located, context)
+    lines = (params.line - 1, max(params.line, params.last_line or 0) - 1)
+    offered = await context.languages.offered(located.uri, lines, params.kind)
+    if isinstance(offered, Unknown):
+        return error(f"{located.shown}: {offered.message}.")
     if not offered:
-        return (
-            error(f"{located.shown}: {why}.")
-            if why
-            else _saying(ok(f"No actions are offered at {located.shown}:{params.line}."))
-        )
+        return _saying(ok(f"No actions are offered at {located.shown}:{params.line}."))
     if params.apply is None:
         listed = [
             f"{one.title}{f' [{one.kind}]' if one.kind else ''}{' (preferred)' * one.preferred}"
@@ -107,7 +104,7 @@ async def plan_code_actions(
         more = [f"[{len(listed) - MOST_ACTIONS} more; give a kind]"] if len(listed) > MOST_ACTIONS else []
         return _saying(ok("\n".join([*listed[:MOST_ACTIONS], *more])))
     wanted = " ".join(params.apply.split())
-    chosen = next(((server, item) for server, one, item in offered if one.title == wanted), None)
+    chosen = next(((asked, item) for asked, one, item in offered if one.title == wanted), None)
     if chosen is None:
         return error(
             f"No action at {located.shown}:{params.line} has the title {wanted!r}. There are:\n"
@@ -119,33 +116,6 @@ async def plan_code_actions(
     if not said:
         return error(f"“{wanted}” changes nothing.")
     return await _edit(said, wanted, context)
-
-
-async def _offered(
-    params: CodeActions, located: Located, context: EditContext
-) -> tuple[list[tuple[Server, CodeAction, Any]], str]:
-    """The actions of all servers of a file; and why there are none."""
-    lines = (params.line - 1, max(params.line, params.last_line or 0) - 1)
-    await context.languages.problems([located.uri], _PROBLEMS_SECONDS)
-    found: list[tuple[Server, CodeAction, Any]] = []
-    why = ""
-    servers = await context.languages.servers_for(located.uri)
-    for server in servers:
-        if (problem := await server.ready()) is not None:
-            why = problem
-            continue
-        said = await Answers(server, context.languages.sources).actions(
-            located.uri, lines, server.raw(located.uri), params.kind
-        )
-        if isinstance(said, Unknown):
-            why = why or said.message
-        else:
-            found += [(server, action, item) for action, item in said]
-            why = ""
-    return found, why if servers else "no language server serves it"
-
-
-_PROBLEMS_SECONDS: Final = 10.0
 
 
 async def _edit(files: Sequence[NewFile], title: str, context: EditContext) -> Action | ToolResult:

@@ -5,7 +5,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from outrider.language.answers import Answers
+from outrider.language.table import kind_of, language_of
 from outrider.permissions.policy.decide import Access
 from outrider.ports.language import Found, Unknown
 from outrider.ports.model import ToolCall
@@ -17,6 +17,8 @@ from outrider.workspace.paths import PathProblem
 MOST: Final = 100
 """Places of one result."""
 LINE_CHARACTERS: Final = 160
+MOST_KINDS: Final = 5
+"""Languages whose servers are asked for a name."""
 
 
 async def plan_definition(params: Place, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
@@ -125,12 +127,22 @@ async def _outline(path: str, context: ReadContext) -> list[Found] | Unknown:
 
 
 async def _named(query: str, context: ReadContext) -> list[Found] | Unknown:
-    answers: Answers | Unknown = Unknown("no file of the workspace mentions it")
-    for uri in await context.languages.sources.mentions(query, whole=False):
+    """The names like a text, by who serves a file that has it: for each language one is asked, until something is found."""
+    said: list[Found] | Unknown = Unknown("no file of the workspace mentions it")
+    files = await context.languages.sources.mentions(query, whole=False)
+    answered = set[str]()
+    for uri in sorted(files, key=lambda one: language_of(one) is None):
+        if kind_of(uri) in answered or len(answered) == MOST_KINDS:
+            continue
         answers = await context.languages.answers_for(uri, "workspace/symbol")
-        if isinstance(answers, Answers):
-            return await answers.named(query, [uri])
-    return answers
+        found = answers if isinstance(answers, Unknown) else await answers.named(query, [uri])
+        if not isinstance(answers, Unknown):
+            answered.add(kind_of(uri))
+        if not isinstance(found, Unknown) or isinstance(said, Unknown):
+            said = found
+        if not isinstance(found, Unknown) and found:
+            break
+    return said
 
 
 def _asking(look: Callable[[], Awaitable[ToolResult]]) -> Action:

@@ -7,6 +7,7 @@ from typing import Final, Self
 from pydantic import Field, model_validator
 
 from outrider.language.answers import Answers
+from outrider.language.table import kind_of, language_of
 from outrider.ports.language import Found, Spot, Unknown
 from outrider.ports.patterns import WORD, linear
 from outrider.tools.context import ReadContext
@@ -16,6 +17,8 @@ from outrider.workspace.text.lines import split_lines
 
 MOST_NAMED: Final = 10
 """Places that are named where a name stands for several things."""
+MOST_UNSERVED: Final = 5
+"""Files that nobody serves, until no further one is tried."""
 _NAME: Final = linear("code.name", rf"[{WORD}$]+")
 _KEYWORDS: Final = frozenset(
     [
@@ -157,7 +160,7 @@ async def _in_file(where: Place, located: Located, method: str, context: ReadCon
     if found is None:
         return f"{located.shown}:{number + 1} has no such name: {lines[number].strip()[:200]}"
     column, name = found
-    return At(Spot(located.uri, number, column), name, f"{located.shown}:{number + 1}", answers)
+    return At(Spot(located.uri, number, column, name), name, f"{located.shown}:{number + 1}", answers)
 
 
 def _line(lines: Sequence[str], where: Place) -> int | None:
@@ -203,36 +206,51 @@ def _lies_in(one: Found, holder: str, outline: Sequence[Found]) -> bool:
 
 
 async def _by_name(symbol: str, method: str, context: ReadContext) -> At | str:
-    """A name, wherever in the workspace it is defined."""
+    """A name, wherever in the workspace it is defined: who serves a file that has it is asked, for each language once."""
     last, holder = symbol.rpartition(".")[2], symbol.rpartition(".")[0].rpartition(".")[2]
     files = await context.languages.sources.mentions(last, whole=True)
-    answers: Answers | Unknown = Unknown(f"no file mentions {last!r}")
-    asked = ""
-    for uri in files:
-        answers, asked = await context.languages.answers_for(uri, method), uri
-        if isinstance(answers, Answers):
-            break
-    if isinstance(answers, Unknown):
-        return f"{symbol}: {answers.message}."
-    said = await answers.named(last, [asked])
-    named = (
-        [one for one in said if one.name.partition("(")[0] == last] if not isinstance(said, Unknown) else []
-    )
-    if holder:
-        named = [one for one in named if one.detail.rpartition(".")[2] == holder] or named
-    if not named:
-        # Who lists no names may know them where they are used.
-        named = await _used(last, files[:MOST_NAMED], answers, context)
-    return await _the_one(named, symbol, "the workspace", answers, context)
+    why, answered = f"no file mentions {last!r}", dict[str, Answers]()
+    unserved = 0
+    for uri in sorted(files, key=lambda one: language_of(one) is None):
+        if kind_of(uri) in answered:
+            continue
+        answers = await context.languages.answers_for(uri, method)
+        if isinstance(answers, Unknown):
+            why = answers.message
+            continue
+        said = await answers.named(last, [uri])
+        named: Sequence[Found] = []
+        if not isinstance(said, Unknown):
+            named = [one for one in said if one.name.partition("(")[0] == last]
+        if holder:
+            named = [one for one in named if one.detail.rpartition(".")[2] == holder] or named
+        if not named:
+            # Who lists no names may know them where they are used.
+            alike = [uri, *(one for one in files if one != uri and kind_of(one) == kind_of(uri))]
+            used = await _used(last, alike[:MOST_NAMED], answers, context)
+            if isinstance(used, Unknown):
+                why, unserved = used.message, unserved + 1
+                if unserved == MOST_UNSERVED:
+                    break
+                continue
+            named = used
+        answered[kind_of(uri)] = answers
+        if named:
+            return await _the_one(named, symbol, "the workspace", answers, context)
+    return f"{symbol} is not defined in the workspace." if answered else f"{symbol}: {why}."
 
 
-async def _used(name: str, files: Sequence[str], answers: Answers, context: ReadContext) -> list[Found]:
-    """Where a name is defined that stands in some files."""
+async def _used(
+    name: str, files: Sequence[str], answers: Answers, context: ReadContext
+) -> Sequence[Found] | Unknown:
+    """Where a name is defined that stands in some files; `Unknown` where nobody can be asked."""
     texts = await context.languages.sources.texts(files)
     for uri in files:
         for number, line in enumerate(split_lines(texts.get(uri, ""))):
             if (column := column_of(name, line)) is not None:
-                said = await answers.places("textDocument/definition", Spot(uri, number, column))
+                said = await answers.places("textDocument/definition", Spot(uri, number, column, name))
+                if isinstance(said, Unknown) and said.nobody:
+                    return said
                 if not isinstance(said, Unknown) and said:
                     return said
                 break
@@ -255,8 +273,9 @@ async def _the_one(
     text = (await context.languages.sources.texts([spot[0]])).get(spot[0], "")
     line = split_lines(text)[spot[1]] if spot[1] < len(split_lines(text)) else ""
     # Where a definition begins its name need not stand yet.
-    column = column_of(symbol.rpartition(".")[2], line)
-    at = Spot(*spot, places[spot].spot.column if column is None else column)
+    name = symbol.rpartition(".")[2]
+    column = column_of(name, line)
+    at = Spot(*spot, places[spot].spot.column) if column is None else Spot(*spot, column, name)
     return At(at, symbol, f"{display(at.uri)}:{at.line + 1}", answers)
 
 
