@@ -26,7 +26,7 @@ test("only what the user said becomes initializationOptions", () => {
   assert.deepEqual(initializationOptions(inspect, true), {
     events: true,
     trusted: true,
-    extensions: ["ask", "save", "diagnostics"],
+    extensions: ["ask", "save", "language"],
     model: "my/model",
   });
 });

@@ -45,7 +45,7 @@ const OWN = [
   "skills",
 ] as const;
 /** The requests beyond LSP that the extension answers. */
-const EXTENSIONS = ["ask", "save", "diagnostics"] as const;
+const EXTENSIONS = ["ask", "save", "language"] as const;
 
 /** The settings, and what stands beside them there. */
 export type Options = Settings & { readonly extensions: typeof EXTENSIONS };

@@ -1,12 +1,13 @@
-/** What the server asks of the editor: dialogs, saving, diagnostics. */
+/** What the server asks of the editor: dialogs, saving, what its language servers know. */
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { SessionBook } from "../core/book.js";
 import { noticeOf } from "../core/notices.js";
-import type { DiagnosticsParams, DiagnosticsReply, EditApplied, Event, Frame, Open } from "../protocol/types.js";
+import type { EditApplied, Event, Frame, LanguageParams, Open } from "../protocol/types.js";
 import type { Answers } from "./answers.js";
+import { Language } from "./language.js";
 import { uriOf } from "./places.js";
 import { saveOne, warnIfReadOnly } from "./saving.js";
 
@@ -77,18 +78,8 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
     return { saved, ...(failed.length === 0 ? {} : { failed }) };
   });
 
-  client.onRequest("outrider/diagnostics", async (params: DiagnosticsParams): Promise<DiagnosticsReply> => {
-    const all =
-      params.uris === undefined
-        ? vscode.languages.getDiagnostics()
-        : params.uris.map((uri): [vscode.Uri, vscode.Diagnostic[]] => {
-            const parsed = vscode.Uri.parse(uri);
-            return [parsed, vscode.languages.getDiagnostics(parsed)];
-          });
-    const diagnostics = all.map(async ([uri, items]) => ({
-      uri: client.code2ProtocolConverter.asUri(uri),
-      items: await client.code2ProtocolConverter.asDiagnostics(items),
-    }));
-    return { diagnostics: await Promise.all(diagnostics) };
-  });
+  const language = new Language(client.code2ProtocolConverter);
+  client.onRequest("outrider/language", (params: LanguageParams, token: vscode.CancellationToken) =>
+    language.answer(params, token),
+  );
 }
