@@ -74,8 +74,45 @@ async def test_a_key_for_a_kind_never_allows_more_than_it_says(acp, profile):
         await prompt(client)
         asked, takes = client.permissions[0], client.profile.key_takes
         assert asked.key("allow_once", takes) == "Allow once"
-        assert asked.key("allow_always", takes) in {"Allow for this session", "Always allow…"}
+        assert asked.key("allow_always", takes) in {None, "Allow for this session", "Always allow…"}
         assert asked.key("reject_once", takes) in {"Reject", "Reject, saying why…"}
+
+
+async def test_a_client_with_keys_gets_one_option_for_each_and_is_told_the_rest(acp):
+    """Codecompanion shows neither the names of options nor the text of a question: two saved rules, unseen."""
+    async with acp(
+        "codecompanion", [run("rm -f a"), run("rm -f a", "b"), DONE], ["Allow for this session"]
+    ) as client:
+        assert await prompt(client) == "end_turn"
+        (asked,) = client.permissions
+        assert asked.names == ("Allow once", "Allow for this session", "Reject")
+        assert "Run: rm -f a" in client.said() and "covers this exact command" in client.said()
+
+
+@pytest.mark.parametrize("answer", ["Allow once", "Reject"])
+async def test_a_client_that_knows_yes_and_no(acp, tariff, answer):
+    """Avante takes three ids for a yes, all others for a no, and a yes for ever as one to all that comes."""
+    async with acp("avante", [EDIT, DONE], [answer]) as client:
+        assert await prompt(client) == "end_turn"
+        assert client.permissions[0].names == ("Allow once", "Reject")
+    assert ("hours * 2" in tariff.read_text()) == (answer == "Allow once")
+
+
+@pytest.mark.parametrize("profile", ["codecompanion", "avante"])
+@pytest.mark.parametrize(("words", "is_free"), [("2", True), ("three", False), ("Four, please", True)])
+async def test_options_that_no_key_is_for_are_answered_by_a_message(acp, profile, words, is_free):
+    """Each would be the key for yes."""
+    asks = {**ASK["tool_calls"][0]["input"], "allow_free_form": is_free}
+    turns = [
+        {"tool_calls": [{"name": "ask_user", "id": "q", "input": asks}]},
+        told("Four, please" if "Four" in words else "Three"),
+    ]
+    async with acp(profile, turns) as client:
+        session_id = await client.new_session()
+        assert await client.prompt(session_id, "Two an hour.") == "end_turn"
+        assert "> 1. Two\n> 2. Three" in client.said() and not client.permissions
+        assert await client.prompt(session_id, words) == "end_turn"
+        assert client.said().endswith("I see.")
 
 
 @pytest.mark.parametrize(

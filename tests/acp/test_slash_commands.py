@@ -21,9 +21,10 @@ async def test_undo_and_redo(acp, tariff):
         assert "hours * 2" in tariff.read_text()
 
 
-async def test_changes_and_review(acp, tariff):
+@pytest.mark.parametrize("profile", ["plain", "codecompanion", "avante"])
+async def test_changes_and_review(acp, profile, tariff):
     async with acp(
-        "plain", [TWO_HUNKS, DONE], ["Allow once", "Keep this change", "Undo this change"]
+        profile, [TWO_HUNKS, DONE], ["Allow once", "Keep this change", "Undo this change"]
     ) as client:
         session_id = await client.new_session()
         await client.prompt(session_id, "Two an hour.")

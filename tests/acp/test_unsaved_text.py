@@ -3,6 +3,12 @@
 import pytest
 from acp_turns import EDIT
 
+from outrider.acp.capabilities import ClientCapabilities
+from outrider.acp.client import Reply
+from outrider.acp.editor import ClientEditor
+from outrider.testing.acp.profiles import ACP_PROFILES
+from outrider.workspace.documents.documents import DocumentStore
+
 READ = {"tool_calls": [{"name": "read_file", "id": "a", "input": {"path": "tariff.py"}}]}
 DONE = {"text": "Done."}
 TYPED = 'RATE = 3\n\n\ndef price(hours):\n    """Two for each hour begun."""\n    return hours * 3\n'
@@ -78,3 +84,30 @@ async def test_undo_of_an_edit_of_unsaved_text(acp, tariff):
         await client.prompt(session_id, "Two an hour.")
         assert await client.prompt(session_id, "/undo") == "end_turn"
     assert tariff.read_text() == TYPED
+
+
+@pytest.mark.parametrize("profile", ACP_PROFILES)
+async def test_a_file_that_is_not_there_is_made_with_one_yes(acp, profile, workspace):
+    look = {"tool_calls": [{"name": "read_file", "id": "r", "input": {"path": "new.md"}}]}
+    make = {"name": "write_file", "id": "w", "input": {"path": "new.md", "content": "New.\n"}}
+    turns = [look, {"tool_calls": [make], "expect": {"last_message_contains": "does not exist"}}, DONE]
+    async with acp(profile, turns, ["Allow once"]) as client:
+        assert await client.prompt(await client.new_session(), "Make it.") == "end_turn"
+    assert (workspace / "new.md").read_text() == "New.\n"
+
+
+async def test_an_empty_text_for_a_file_that_is_not_there_opens_nothing(workspace):
+    """Codecompanion gives one: the file counted as open, and its user was asked to make it and to edit it by turns, for ever."""
+
+    class Codecompanion:
+        can = ClientCapabilities(reads_files=True, writes_files=True)
+
+        async def request(self, *_, **__):
+            return Reply({"content": ""})
+
+    documents = DocumentStore()
+    editor = ClientEditor(Codecompanion(), documents, lambda *_: None)
+    (workspace / "empty.md").touch()
+    uris = [(workspace / name).as_uri() for name in ("new.md", "empty.md")]
+    await editor.catch_up(uris)
+    assert list(documents.uris()) == uris[1:]

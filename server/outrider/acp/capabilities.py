@@ -4,7 +4,8 @@ Imports nothing but names: `early.py` answers with it before the SDK is imported
 capability without a word, so the client's are read here, as far as they have the shape.
 """
 
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from outrider.transport.early import at
 
@@ -14,6 +15,9 @@ SESSION_METHODS: Final = ("list", "resume", "close", "delete", "fork", "addition
 """What can be done with sessions besides the beginning; `fork` is not stable yet, and used by clients that know it."""
 SETUP_METHOD: Final = "outrider-setup"
 """The way in for a user without a model, as `authenticate` names it."""
+
+_ANSWERS_BY: Final[Mapping[str, Literal["kind", "yes"]]] = {"CodeCompanion.nvim": "kind", "": "yes"}
+"""By name, as the protocol has no word for it. Avante says no name, and of others without one as little is known."""
 
 
 class ClientCapabilities(NamedTuple):
@@ -29,6 +33,9 @@ class ClientCapabilities(NamedTuple):
     """Whether it can have the user fill in a form (elicitation)."""
     shows_terminals: bool = False
     """Whether it shows the output of our commands as that of a terminal; Zed began with that, outside of the protocol."""
+    answers_by: Literal["option", "kind", "yes"] = "option"
+    """What its user chooses with a question: an option; one of a few keys, each for all options of a kind, without their
+    names and without the text of the question; or yes and no, where a yes for ever is one to all that is asked later."""
 
 
 def flaw_of(params: Any) -> tuple[str, str] | None:
@@ -52,6 +59,7 @@ def capabilities_of(params: Any) -> ClientCapabilities:
         writes_files=at(says, "fs", "writeTextFile") is True,
         takes_forms=isinstance(at(says, "elicitation", "form"), dict),
         shows_terminals=at(says, "_meta", "terminal_output") is True,
+        answers_by=_ANSWERS_BY.get(name if isinstance(name, str) else "", "option"),
     )
 
 

@@ -155,12 +155,13 @@ class ClientEditor:
             why = "it does not know the request" if reply.why == "unsupported" else "it did not answer"
             self._say("warning", f"Outrider cannot see what is unsaved in the editor: {why} ({READ_FILE}).")
         text = None if isinstance(reply, NoReply) else as_object(reply.result).get("content")
-        if not isinstance(text, str) or len(text) > SIZE_LIMIT:
+        disk = await asyncio.to_thread(_text_on_disk, str(path))
+        # codecompanion gives no text for a file that is not there: taken as open, none could ever be made.
+        if not isinstance(text, str) or len(text) > SIZE_LIMIT or (disk is None and not text):
             self._shown.pop(uri, None)
             self._documents.close(uri)
             return
         self._shown[uri] = text
-        disk = await asyncio.to_thread(_text_on_disk, str(path))
         text = text if disk is None else _as_meant(text, disk)
         document = self._documents.get(uri)
         if document is None:

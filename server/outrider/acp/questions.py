@@ -5,7 +5,7 @@ Only an option that was offered is an answer. What the client closes, or answers
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from acp.schema import (
     ContentToolCallContent,
@@ -37,12 +37,15 @@ from outrider.workspace.edits.review import Proposed
 from outrider.workspace.text.diff import LineHunk
 from outrider.workspace.text.lines import split_lines
 from outrider_protocol import (
+    ALLOW_ONCE,
     ALLOW_SESSION,
     ALWAYS_ALLOW,
     ALWAYS_BACK,
     ALWAYS_EVERYWHERE,
     ALWAYS_HERE,
     DECISIONS,
+    DECLINE,
+    IGNORE_COMMANDS,
     KEEP_MINE,
     OPEN_BOTH,
     PUT_BACK,
@@ -63,15 +66,36 @@ ACCEPT: Final = "Accept this change"
 ACCEPT_ALL: Final = "Accept this and all others"
 LEAVE_OUT: Final = "Reject this change"
 BACK: Final = "Back"
+KEEP_THIS: Final = "Keep this change"
+KEEP_REST: Final = "Keep this and the rest"
+UNDO_THIS: Final = "Undo this change"
 
 _MOST_SHOWN: Final = 256 * 1024
 """Characters of a file up to which its whole text is shown in a diff; of a longer one only the changed lines."""
 _CHOICE, _WORDS = "choice", "words"
+_KEYS: Final[Mapping[PermissionOptionKind, str]] = {
+    "allow_once": "Accept",
+    "allow_always": "Always accept",
+    "reject_once": "Reject",
+}
+"""What the keys of a client for kinds mean."""
 
 _LOOKS: Final = frozenset({BY_HUNK, BACK, IN_WORDS, ALWAYS_BACK})
-_ALWAYS: Final = frozenset({ALLOW_SESSION, ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ACCEPT_ALL})
+_ALWAYS: Final = frozenset({ALLOW_SESSION, ALWAYS_ALLOW, ALWAYS_EVERYWHERE, ACCEPT_ALL, KEEP_REST})
 _HARMLESS: Final = frozenset(
-    {REJECT, REJECT_SAYING_WHY, LEAVE_OUT, PUT_BACK, KEEP_MINE, OPEN_BOTH, SAVE_CANCEL, STAY_READ_ONLY}
+    {
+        REJECT,
+        REJECT_SAYING_WHY,
+        LEAVE_OUT,
+        UNDO_THIS,
+        PUT_BACK,
+        KEEP_MINE,
+        OPEN_BOTH,
+        SAVE_CANCEL,
+        STAY_READ_ONLY,
+        DECLINE,
+        IGNORE_COMMANDS,
+    }
 )
 
 
@@ -86,6 +110,18 @@ def kind_of(title: str) -> PermissionOptionKind:
     if title in _ALWAYS:
         return "allow_always"
     return "reject_once" if title in _HARMLESS else "allow_once"
+
+
+def offered(titles: Sequence[str], answers_by: Literal["option", "kind", "yes"]) -> list[str]:
+    """The options that a client's user can take; no key means two things, or more than it says."""
+    if answers_by == "option":
+        return list(titles)
+    keys = ("allow_once", "reject_once") if answers_by == "yes" else tuple(_KEYS)
+    first: dict[PermissionOptionKind, str] = {}
+    for title in titles:
+        if title != ALWAYS_ALLOW and (kind := kind_of(title)) in keys:
+            first.setdefault(kind, title)
+    return [title for title in titles if title in first.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +146,7 @@ class Questions:
         under_review: Callable[[str], Awaitable[UnderReview | None]],
         subject_of: Callable[[str], Subject | None],
         place_of: Callable[[str], str | None],
+        say: Callable[[str], None],
     ) -> None:
         """Ask in `client`.
 
@@ -119,12 +156,14 @@ class Questions:
             under_review: The edit that an open item is about.
             subject_of: How a tool call was shown, by its id.
             place_of: The absolute path of a file, by how it is written; None for what is on no disk.
+            say: Tells the user something in the conversation.
         """
         self._client = client
         self._session_id = session_id
         self._under_review = under_review
         self._subject_of = subject_of
         self._place_of = place_of
+        self._say = say
         self._number = 0
 
     async def item(
@@ -255,7 +294,7 @@ class Questions:
                 if isinstance(words, Unanswered):
                     return words
                 return ItemReply({"answer": words}) if words else Unanswered("dismissed")
-        if not item.options:
+        if not item.options or len(offered(item.options, self._client.can.answers_by)) < len(item.options):
             return Unanswered("dismissed")  # the next message of the user is the answer
         subject = self._about(item, None)
         titles = [*item.options, *([IN_WORDS] if item.allow_free_form else [])]
@@ -319,10 +358,13 @@ class Questions:
         seconds: float,
         overdue: Callable[[], None] | None,
     ) -> Answered | Unanswered:
+        titles = offered(titles, self._client.can.answers_by)
+        ids = _ids(titles)
         options = [
-            PermissionOption(option_id=str(number), name=title, kind=kind_of(title))
-            for number, title in enumerate(titles)
+            PermissionOption(option_id=one, name=title, kind=kind_of(title)) for one, title in ids.items()
         ]
+        if self._client.can.answers_by == "kind" and (told := _told(subject, titles)):
+            self._say(told)
         call = ToolCallUpdate(
             tool_call_id=subject.call_id,
             title=subject.title,
@@ -335,7 +377,7 @@ class Questions:
         reply = await self._client.request(PERMISSION, request, seconds=seconds, overdue=overdue)
         if isinstance(reply, NoReply):
             return Unanswered(reply.why)
-        return _chosen(reply.result, titles)
+        return _chosen(reply.result, ids)
 
     def _ended(self, subject: Subject, answer: Answered | Unanswered) -> None:
         """A question that is no tool call was shown as one, which would stay open in the client."""
@@ -422,7 +464,28 @@ def _text(text: str, *, is_code: bool = False) -> list[ToolContent]:
     return [text_content(code_block(text) if is_code else text)] if text.strip() else []
 
 
-def _chosen(result: Any, titles: Sequence[str]) -> Answered | Unanswered:
+def _ids(titles: Sequence[str]) -> dict[str, str]:
+    """The titles by the ids of their options: the kind for the first of each, which is all that avante takes for a yes."""
+    found: dict[str, str] = {}
+    for title in titles:
+        kind = kind_of(title)
+        found[kind if kind not in found else f"{kind}_{len(found)}"] = title
+    return found
+
+
+def _told(subject: Subject, titles: Sequence[str]) -> str:
+    """What a client does not show that knows only keys: the text of a question, and what the keys stand for."""
+    texts = [
+        one.content.text
+        for one in subject.content
+        if isinstance(one, ContentToolCallContent) and isinstance(one.content, TextContentBlock)
+    ]
+    keys = [f"{_KEYS[kind_of(title)]}: {title}" for title in titles]
+    plain = {ALLOW_ONCE, ALLOW_SESSION, REJECT}
+    return "\n".join([*texts, *([] if plain.issuperset(titles) else keys)])
+
+
+def _chosen(result: Any, ids: Mapping[str, str]) -> Answered | Unanswered:
     """ACP, "Requesting Permission": the outcome is an option, or that the turn was cancelled."""
     outcome = as_object(as_object(result).get("outcome"))
     number = outcome.get("optionId")
@@ -430,7 +493,7 @@ def _chosen(result: Any, titles: Sequence[str]) -> Answered | Unanswered:
         case "cancelled":
             return Unanswered("dismissed")
         case "selected" if isinstance(number, str):
-            title = next((one for at, one in enumerate(titles) if str(at) == number), None)
+            title = ids.get(number)
             return Unanswered("unknown_title") if title is None else Answered(title)
         case _:
             return Unanswered("error")

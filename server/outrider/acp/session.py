@@ -121,6 +121,7 @@ class AcpSession:
             under_review=app.sessions.under_review,
             subject_of=self.updates.subject_of,
             place_of=folders.straight,
+            say=self.updates.note,
         )
         editor.connect(session_id, self.questions)
         editor.on_left = self._left
@@ -222,11 +223,12 @@ class AcpSession:
         async with self._order:
             await self._resumed()
             waiting = self._waiting
-            if len(waiting) == 1 and waiting[0].allow_free_form and mode is None:
+            answer = answer_in(waiting[0], prompt.text) if len(waiting) == 1 and mode is None else None
+            if answer is not None:
                 # The user was asked in words, and answers in words.
                 turn_id = waiting[0].turn_id
                 ending = self._expect(turn_id)
-                await self.commands.execute(ANSWER, {"id": waiting[0].id, "answer": prompt.text})
+                await self.commands.execute(ANSWER, {"id": waiting[0].id, "answer": answer})
             else:
                 turn_id, ending = await self._begin(prompt, mode)
                 self._ask_again(waiting)
@@ -300,8 +302,17 @@ class AcpSession:
 
     def _tell_what_waits(self) -> None:
         for item in self._waiting:
-            how = "Write your answer." if item.allow_free_form else "Send any message to be asked again."
-            self.updates.note(f"Outrider is waiting for you: “{item.summary or item.title}”. {how}")
+            is_question = item.kind == "question"
+            options = (
+                [f"{number}. {one}" for number, one in enumerate(item.options, 1)] if is_question else []
+            )
+            how = "Send any message to be asked again."
+            if options:
+                how = "Write your answer, or its number." if item.allow_free_form else "Write its number."
+            elif item.allow_free_form:
+                how = "Write your answer."
+            told = f"Outrider is waiting for you: “{item.summary or item.title}”. {how}"
+            self.updates.note("\n".join([told, *options]))
 
     def _ask_again(self, waiting: Sequence[Open]) -> None:
         """Put items before the user once more that they gave no answer to. Those of a session just resumed are asked anyway."""
@@ -443,6 +454,16 @@ class AcpSession:
     async def model_problem(self) -> str | None:
         """Why there is no model to work with, None where there is one."""
         return await self.app.model_problem()
+
+
+def answer_in(item: Open, text: str) -> str | None:
+    """The answer to a question that a message gives: an option or its number, or any words where they are wanted."""
+    said = text.strip()
+    options = item.options if item.kind == "question" else ()
+    chosen = next((one for one in options if one.casefold() == said.casefold()), None)
+    if chosen is None and said.isascii() and said.isdecimal() and len(said) <= len(str(len(options))):
+        chosen = options[int(said) - 1] if 1 <= int(said) <= len(options) else None
+    return chosen if chosen is not None or not item.allow_free_form else text
 
 
 async def open_session(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 from outrider.acp.options import MODE, MODEL, THINKING, Options
-from outrider.acp.questions import Questions
+from outrider.acp.questions import KEEP_REST, KEEP_THIS, UNDO_THIS, Questions
 from outrider.acp.updates import Updates
 from outrider.agent.interaction.quoting import code_block, short
 from outrider.agent.interaction.review_document import UnderReview
@@ -27,9 +27,6 @@ from outrider_protocol import (
 )  # fmt: skip
 from outrider_protocol.events import Mode
 
-KEEP_THIS: Final = "Keep this change"
-UNDO_THIS: Final = "Undo this change"
-KEEP_REST: Final = "Keep this and the rest"
 _LONGEST_PATCH: Final = 100_000
 """Characters of a patch that are put in the conversation."""
 

@@ -8,6 +8,7 @@ local M = {}
 local STATES = {
   missing = 'not found',
   available = 'starts when it is needed',
+  lent = 'of this editor, asked first',
   starting = 'starting',
   running = 'running',
   ended = 'ended, starts again',

@@ -23,6 +23,7 @@ export type Doing = "login" | "logout" | "restart";
 const STATES: Readonly<Record<ServerInfo["state"], { icon: string; words: string }>> = {
   missing: { icon: "circle-slash", words: "not found" },
   available: { icon: "circle-outline", words: "starts when it is needed" },
+  lent: { icon: "plug", words: "of this editor, asked first" },
   starting: { icon: "sync~spin", words: "starting" },
   running: { icon: "pass", words: "running" },
   ended: { icon: "debug-disconnect", words: "ended, starts again" },

@@ -38,6 +38,8 @@ _SAYING: Final = frozenset(
     {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"}
 )
 """Updates that a client shows as part of a turn."""
+_YES: Final = frozenset({"allow", "allow_once", "allow_always"})
+"""The ids of options that avante takes for a yes."""
 
 
 class AcpAgent(Protocol):
@@ -306,9 +308,23 @@ class AcpEditor:
         chosen = next((one for one in options if one.name == said), None)
         if chosen is None:
             raise self._broken(f"{said!r} is not offered by {asked.title!r}; it offers {names}")
+        taken = self._taken(options, chosen)
         return RequestPermissionResponse(
-            outcome=AllowedOutcome(outcome="selected", option_id=chosen.option_id)
+            outcome=AllowedOutcome(outcome="selected", option_id=taken.option_id)
         )
+
+    def _taken(self, options: list[PermissionOption], chosen: PermissionOption) -> PermissionOption:
+        """What the client makes of the user's choice."""
+        match self.profile.answers_by:
+            case "option":
+                return chosen
+            case "kind":
+                kind = chosen.kind
+            case "yes":
+                kind = "allow_once" if chosen.option_id in _YES else "reject_once"
+        if kind == "reject_always":
+            raise self._broken(f"there is no key for {chosen.name!r}")
+        return [one for one in options if one.kind == kind][-1]
 
     async def _says(self, asked: Permission) -> Said:
         if callable(self.answers):
@@ -341,6 +357,8 @@ class AcpEditor:
         self.at_read()
         self.reads.append(place)
         text = self.buffers.get(place) if self.profile.reads == "buffer" else None
+        if text is None and self.profile.missing == "empty" and not await asyncio.to_thread(place.exists):
+            text = ""
         if text is None:
             text = await asyncio.to_thread(_text_of, place)
         if self.profile.line_ends == "unified":
