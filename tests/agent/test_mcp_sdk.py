@@ -130,6 +130,7 @@ async def test_http_without_a_log_in(tmp_path):
         ("text/event-stream", "gzip", gzip.compress(b"data: " + bytes(100_000_000), 9)),
         ("application/json", "gzip", b"no gzip"),
     ],
+    ids=["long", "twice", "events", "broken"],
 )
 async def test_an_answer_that_is_packed_is_unpacked_no_further_than_an_answer_may_go(
     tmp_path, kind, encoding, body
