@@ -122,3 +122,42 @@ async def test_a_link_out_of_the_workspace_is_not_read_without_asking(acp, tmp_p
         session_id = await client.new_session()
         link = {"type": "resource_link", "uri": secret.as_uri(), "name": "secret.txt"}
         assert await client.prompt(session_id, "Look at ", link) == "end_turn"
+
+
+def tagged(*texts):
+    return [
+        {"type": "text", "text": f"<previous_user_message>{text}</previous_user_message>"} for text in texts
+    ]
+
+
+async def test_the_messages_before_it_that_a_client_sends_again_are_left_out(acp):
+    """avante.nvim: the newest message first, then those before it, then how many there are."""
+    count = {
+        "type": "text",
+        "text": "<system_context>Continuing from previous session with 2 recent user messages</system_context>",
+    }
+    turns = [{"text": "One."}, {"text": "Two.", "expect": {"messages_lack": ["previous_user_message"]}}]
+    async with acp("avante", turns) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "Do the first.")
+        assert (
+            await client.prompt(session_id, *tagged("Do the second.", "Do the first."), count) == "end_turn"
+        )
+        assert await client.prompt(session_id, *tagged("/status", "Do the second."), count) == "end_turn"
+        assert client.said().count("Two.") == 1  # the slash command is one
+        listed = (await client.request("session/list", {}))["sessions"]
+        assert [one["title"] for one in listed] == ["Do the first."]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        tagged("Only this."),
+        [*tagged("a"), {"type": "text", "text": "and <system_context> besides"}],
+        [{"type": "text", "text": "<system_context>Continuing from previous session with 2"}],
+    ],
+)
+async def test_what_only_looks_like_that_is_taken_whole(acp, given):
+    turns = [{"text": "Done.", "expect": {"messages_contain": [given[0]["text"]]}}]
+    async with acp("avante", turns) as client:
+        assert await client.prompt(await client.new_session(), *given) == "end_turn"

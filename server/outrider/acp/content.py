@@ -58,6 +58,8 @@ _SERVERS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "http": TypeAdapter(HttpMcpServer),
     "sse": TypeAdapter(SseMcpServer),
 }
+_OPENED: Final = "<previous_user_message>"
+_CLOSED: Final = "</previous_user_message>"
 _LINES = linear("acp.lines", r"^L(?P<first>\d{1,9})(?:[:-]L?(?P<last>\d{1,9}))?")
 """A stretch of lines in the fragment of a URI, as Zed writes it."""
 
@@ -108,6 +110,7 @@ def prompt_of(given: Any, folders: Folders) -> Prompt | Flaw:
         if isinstance(block, Flaw):
             return block
         blocks.append(block)
+    blocks = _without_history(blocks)
     reading = _Reading(folders)
     for number, block in enumerate(blocks):
         if (flaw := reading.take(block, f"prompt[{number}]")) is not None:
@@ -119,6 +122,25 @@ def prompt_of(given: Any, folders: Folders) -> Prompt | Flaw:
         return Flaw("prompt", "says nothing")
     first = blocks[0].text if isinstance(blocks[0], TextContentBlock) else ""
     return Prompt(text, first.strip(), tuple(reading.pictures), tuple(dict.fromkeys(reading.uris)))
+
+
+def _without_history(blocks: list[Block]) -> list[Block]:
+    """What the user sent now, where a client sends the messages before it again: the session has them.
+
+    avante.nvim (lua/avante/llm.lua) does so in a session that goes on: the newest message first, each in a tag, then how many they are.
+    """
+    said = [block.text for block in blocks if isinstance(block, TextContentBlock)]
+    *messages, last = said or [""]
+    is_history = (
+        len(said) == len(blocks)
+        and bool(messages)
+        and last.startswith("<system_context>Continuing from previous session")
+        and all(one.startswith(_OPENED) and one.endswith(_CLOSED) for one in messages)
+    )
+    if not is_history:
+        return blocks
+    newest = messages[0].removeprefix(_OPENED).removesuffix(_CLOSED)
+    return [TextContentBlock(type="text", text=newest)]
 
 
 def _block(given: Any, place: str) -> Block | Flaw:
