@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from outrider.language import server as server_module
 from outrider.ports.language import Spot, Touched, Unknown
+from outrider.testing.language_server import LanguageServer
 
 FILES = {"a.py": "def price\n\ndef other\n", "b.py": "use price\n", "c.py": "use price\nuse other\n"}
 LINES = [range(1)]
@@ -448,3 +449,13 @@ def test_the_table_is_short_and_names_its_tested_servers():
     assert all(row.get for row in TABLE)
     assert server_module.MOST_STARTS == 4
     assert toy()["languages"] == ["python"]
+
+
+def test_the_scripted_server_answers_about_a_place_without_a_name(tmp_path):
+    """It looked for nothing at the end of each line for ever, and stayed behind when its editor had gone."""
+    (tmp_path / "a.py").write_text("def one\n\n")
+    server = LanguageServer({})
+    server.root = tmp_path
+    at = {"textDocument": {"uri": (tmp_path / "a.py").as_uri()}, "position": {"line": 1, "character": 0}}
+    for method in ("textDocument/prepareCallHierarchy", "textDocument/references", "textDocument/definition"):
+        assert not server.answer(method, at)

@@ -361,7 +361,7 @@ class LanguageServer:
 
     def _named(self, params: Object, *, definitions: bool) -> list[Object]:
         word = self._word(params)
-        return self._places(word, definitions=definitions) if word else []
+        return self._places(word, definitions=definitions)
 
     def _symbols(self, uri: str) -> list[Object]:
         lines = self.texts().get(uri, "").split("\n")
@@ -457,7 +457,8 @@ def _is_word(sign: str) -> bool:
 
 
 def _columns(line: str, word: str) -> list[int]:
-    found, at = list[int](), line.find(word)
+    """Where a word stands in a line; nowhere for none, which would be found at its end for ever."""
+    found, at = list[int](), line.find(word) if word else -1
     while at >= 0:
         end = at + len(word)
         if not (at > 0 and _is_word(line[at - 1])) and not (end < len(line) and _is_word(line[end])):
