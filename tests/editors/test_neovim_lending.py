@@ -97,7 +97,7 @@ def test_what_neovims_server_knows_of_files_that_are_not_open_starts_none_of_our
         "b.py:1\ndef fee",
         "tariff.py:2: function fee: def fee",
         "b.py:1: function file: ü😀 use fee",
-        "b.py:2: error: BAD1 is bad [toy]",
+        ": error: BAD1 is bad [toy]",
     )
     nvim = plugin([*LOOKS, answers], version=version, init=OWN, text="# é\ndef fee\n").ready()
     nvim.file.with_name("b.py").write_text("ü😀 use fee\nBAD1\n")

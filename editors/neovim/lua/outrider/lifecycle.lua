@@ -366,7 +366,11 @@ function M.start(options)
   started = options or {}
   local base = vim.tbl_deep_extend('force', M.lsp_config(), options or {}, { name = client_of.NAME })
   local function begin(buffer)
-    if vim.bo[buffer].buftype ~= '' or vim.api.nvim_buf_get_name(buffer) == '' then
+    if
+      vim.bo[buffer].buftype ~= ''
+      or vim.api.nvim_buf_get_name(buffer) == ''
+      or require('outrider.language').is_hidden(buffer)
+    then
       return
     end
     local root = type(base.root_dir) == 'string' and base.root_dir or root_of(buffer, base.root_markers)
