@@ -36,7 +36,8 @@ PROJECTS = {
 def fill(folder, project):
     """Write the files of a project into a folder."""
     _, _, file, text, _, other, use, besides = project
-    for path, content in {**besides, file: text}.items():
+    # What the editors' set-ups open first is there in every project.
+    for path, content in {"tariff.py": "", **besides, file: text}.items():
         (folder / path).write_text(content)
     for number in range(FILES):
         (folder / other.format(n=number)).write_text(use.format(n=number))

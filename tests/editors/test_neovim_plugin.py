@@ -314,6 +314,7 @@ def test_sessions_are_found_and_gone_on_with(plugin):
         "second (1 task)",
     }
     assert nvim.lua("return require('outrider.commands').complete('se', 'Outrider se')") == [
+        "servers",
         "sessions",
         "setup",
     ]
