@@ -5,6 +5,7 @@ from scripting import DONE, call, step
 from test_context import of_type, read, sent
 from test_instruction_files import say, system_of
 
+from outrider.agent.context import fitting
 from outrider.agent.context.workspace_news import MOST_CHARACTERS
 from outrider.agent.customization import front_matter
 from outrider.agent.customization.scoped_instructions import LIMIT, patterns_in
@@ -98,6 +99,18 @@ async def test_one_with_a_description_alone_is_listed_and_one_without_is_not(beg
     assert "by-hand" not in text
     for said in ("Use transactions.", "Version it.", "Only when named.", "Odd."):
         assert said not in text
+
+
+async def test_after_a_compaction_the_model_still_has_them(replayed_at_once, monkeypatch, begin, workspace):
+    monkeypatch.setattr(fitting, "COMPACT_AT", 0.0)
+    monkeypatch.setattr(fitting, "RECENT", 0.0)
+    say(workspace, **{".claude/rules/x.md": claude("Type it.", "*.py"), "x.py": "x = 1\n", "y.txt": "y\n"})
+    editor = await begin("stock", [read("x.py", "x"), read("y.txt", "y"), read("y.txt", "z"), DONE])
+    await editor.run("Look")
+    assert len(of_type(editor, "instructions.found")) == 1
+    assert len(of_type(editor, "context.compacted")) == 2
+    for messages in (await sent(editor))[1:]:
+        assert any("from .claude/rules/x.md:\nType it." in one.text for one in messages)
 
 
 async def test_what_changed_is_told_at_the_next_turn(begin, workspace):
