@@ -20,6 +20,7 @@ from outrider.agent.customization.commands import CustomCommands
 from outrider.agent.customization.files import Files
 from outrider.agent.customization.hooks import Hooks
 from outrider.agent.customization.memory import Memory
+from outrider.agent.customization.scoped_instructions import ScopedInstructions
 from outrider.agent.customization.servers import Servers, changed_by_session
 from outrider.agent.customization.skills import Skills
 from outrider.agent.customization.toolbox import Brought, Toolbox
@@ -418,9 +419,7 @@ async def _services(
             runtime.settings,
             _web(runtime, policy),
         ),
-        briefing=Briefing(
-            workspace, guarded, runtime.settings, runtime.clock, runtime.deadlines, brought.memory
-        ),
+        briefing=_briefing(runtime, workspace, guarded, brought),
         maps=maps,
         brought=brought,
         plans=PlanPapers(workspace),
@@ -429,6 +428,12 @@ async def _services(
             languages, lambda: workspace.folders, runtime.settings, runtime.deadlines, record, turn_id
         ),
     )
+
+
+def _briefing(runtime: Runtime, workspace: Workspace, guarded: Guarded, brought: Brought) -> Briefing:
+    """Writes what turns begin with."""
+    settings, memory = runtime.settings, brought.memory
+    return Briefing(workspace, guarded, settings, runtime.clock, runtime.deadlines, memory, brought.scoped)
 
 
 def _maps(
@@ -472,7 +477,7 @@ def _brought(
     commands = CustomCommands(files, workspace, policy.guarded, skills.as_commands)
     commands.others = servers
     begun.push_async_callback(commands.close)
-    return Brought(commands, skills, servers, policy.hooks, memory)
+    return Brought(commands, skills, servers, policy.hooks, memory, ScopedInstructions(files))
 
 
 def _servers(

@@ -116,6 +116,18 @@ def test_what_the_session_knows_is_told_from_its_events():
     assert stand_in("Notes.", told).text.startswith(f"{SUMMARY_HEAD}\n\n# Summary\nNotes.\n\n# Plan\n")
 
 
+def test_instructions_that_have_no_room_are_named_and_none_is_told_in_half():
+    memory = Memory()
+    for number, letter in enumerate("abc"):
+        found = {"path": f"{letter}/AGENTS.md", "told": letter * 5_000}
+        memory.apply(event(number + 1, "instructions.found", found))
+    told = state_of(memory, [], [], "turn_1")["Instructions of folders"]
+    assert told == (
+        "[Left out to save room; read them again before you go on with what they are for: a/AGENTS.md]\n"
+        f"{'b' * 5_000}\n{'c' * 5_000}"
+    )
+
+
 def test_the_ladder_gives_up_what_is_needed_least_and_never_the_task():
     system = Message.of_parts(
         "system",

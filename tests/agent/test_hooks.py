@@ -152,6 +152,19 @@ async def test_the_hooks_of_a_workspace_are_asked_about(begin, workspace, yes):
         assert got["tool_input"]["file_path"] == str(workspace / "tariff.py")
 
 
+@pytest.mark.parametrize(
+    ("matcher", "runs"), [("startup|clear", True), ("", True), ("resume|compact|clear", False)]
+)
+async def test_a_session_start_of_claude_is_no_resume(begin, workspace, matcher, runs):
+    """It names which start it means; a session that goes on, or is compacted, has none here."""
+    (workspace / ".claude").mkdir()
+    said = {"SessionStart": [{"matcher": matcher, "hooks": [{"type": "command", "command": "touch made"}]}]}
+    (workspace / ".claude" / "settings.json").write_text(json.dumps({"hooks": said}))
+    editor, _ = await play(begin, [DONE], answers=[ALLOW_COMMANDS], permissionMode="full")
+    assert (workspace / "made").exists() is runs
+    assert len(editor.questions) == runs
+
+
 async def test_of_an_untrusted_workspace_none_runs(begin, workspace):
     (workspace / ".outrider").mkdir()
     (workspace / ".outrider" / "settings.toml").write_text(

@@ -78,7 +78,7 @@ class FirstMessages(Protocol):
         ...
 
     async def instructions_of(self, folder: Folder) -> str | None:
-        """The path of the instructions of a workspace folder; None where it has none."""
+        """The path of the instructions of a workspace folder, or of some of them; None where it has none."""
         ...
 
     async def task(
@@ -96,7 +96,11 @@ class FirstMessages(Protocol):
         ...
 
     async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-        """The instructions that count for these files and are not known yet: path → text."""
+        """The instructions of the folders above these files that are not known yet: path → what is told of it."""
+        ...
+
+    async def instructions_about(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+        """Those whose patterns these files match, in the same way."""
         ...
 
 

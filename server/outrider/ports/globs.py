@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final, Literal
 
-from outrider.ports.patterns import Pattern, built, escaped
+from outrider.ports.patterns import Pattern, built, escaped, linear
 
 MOST_LINES: Final = 10_000
 """Rules of one ignore file."""
 _TOGETHER: Final = 100
 """Rules that are looked for in one pass."""
+_CHOICES: Final = linear("globs.choices", r"\{[^{}]*\}")
 
 
 def name_pattern(glob: str) -> str:
@@ -70,6 +71,19 @@ def path_glob(glob: str, *, ignore_case: bool = False) -> Pattern:
             parts.append("[^/]*" if sign == "*" else "[^/]" if sign == "?" else escaped(sign))
             at += 1
     return built(f"(?s{'i' if ignore_case else ''}){''.join(parts)}")
+
+
+def without_braces(glob: str) -> Iterator[str]:
+    """A glob for each choice that it leaves in braces, in order; there may be very many."""
+    waiting = [glob]
+    while waiting:
+        one = waiting.pop()
+        found = _CHOICES.search(one)
+        if found is None:
+            yield one
+            continue
+        choices = reversed(one[found.start() + 1 : found.end() - 1].split(","))
+        waiting += [one[: found.start()] + choice + one[found.end() :] for choice in choices]
 
 
 def prepare() -> None:

@@ -130,6 +130,10 @@ class RecordedMessages(Recorded):
         """None: what was found is let in like everything that came from outside."""
         return {}
 
+    async def instructions_about(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+        """None, for the same reason."""
+        return {}
+
     def _sent(self) -> list[Message]:
         """The messages that the next event names; where it trims some, first and last as they were before."""
         for event in self._tape.ahead():

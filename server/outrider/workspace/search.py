@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from outrider.ports.clock import Clock
-from outrider.ports.globs import IgnoreRules
+from outrider.ports.globs import IgnoreRules, without_braces
 from outrider.ports.text import Snapshot, bytes_spelled_out, is_utf_8
 from outrider.processes import Collected, SpawnProblem, Supervisor, collect
 from outrider.workspace.disk.disk import LEFT_OVER
@@ -708,23 +708,12 @@ def _matcher(glob: str) -> Callable[[str], bool] | SearchProblem:
     excludes = glob.startswith("!")
     wanted = glob.removeprefix("!").removeprefix("./")
     try:
-        rules = IgnoreRules(islice(_without_braces(wanted), 100))
+        lines = islice(without_braces(wanted), 100)
+        # A leading mark would make it a comment or a negation.
+        rules = IgnoreRules(f"\\{one}" if one.startswith(("#", "!")) else one for one in lines)
     except ValueError as problem:
         return SearchProblem(f"the glob {glob!r} is not valid: {problem}")
     return lambda path: rules.matches(path) != excludes
-
-
-def _without_braces(glob: str) -> Iterator[str]:
-    waiting = [glob]
-    while waiting:
-        one = waiting.pop()
-        found = re.search(r"\{([^{}]*)\}", one)
-        if found is None:
-            # A leading mark would make it a comment or a negation.
-            yield f"\\{one}" if one.startswith(("#", "!")) else one
-            continue
-        choices = reversed(found[1].split(","))
-        waiting += [one[: found.start()] + choice + one[found.end() :] for choice in choices]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,15 @@ from urllib.parse import unquote
 
 from outrider.agent.context import standing
 from outrider.agent.context.compaction import STEERING
-from outrider.agent.context.instruction_files import InstructionFiles
+from outrider.agent.context.instruction_files import INSTRUCTIONS_LIMIT, InstructionFiles, folder_of
 from outrider.agent.context.surroundings import Surroundings
 from outrider.agent.customization.memory import Memory
+from outrider.agent.customization.scoped_instructions import ScopedInstructions, listed
 from outrider.agent.services import CommandsHere
 from outrider.permissions.policy.protected_files import Guarded
 from outrider.ports.clock import Clock
 from outrider.ports.model import Image, Message, Part, PartKind
-from outrider.ports.text import Place, visible
+from outrider.ports.text import Place, one_line, visible
 from outrider.processes import can_run_commands
 from outrider.tools.reading import image_of
 from outrider.workspace.documents.documents import DocumentStore
@@ -105,9 +106,11 @@ class Briefing:
         now: Clock,
         deadlines: Clock,
         memory: Memory,
+        scoped: ScopedInstructions,
     ) -> None:
         """Brief about `workspace`, by the settings as they are then; `deadlines` bounds what is looked at for it."""
         self._memory = memory
+        self._scoped = scoped
         self._workspace = workspace
         self._guarded = guarded
         self._settings = settings
@@ -146,6 +149,15 @@ class Briefing:
             elif own is not None and own[1] not in told:
                 told.add(own[1])
                 parts.append(("instructions", f"From {own[0]}:\n{own[1]}", own[0]))
+        scoped, room = await self._scoped.refresh(), INSTRUCTIONS_LIMIT
+        for always in scoped:
+            text = always.text[:room].rstrip()
+            if always.is_always and text and text not in told:
+                told.add(text)
+                room -= len(text)
+                parts.append(("instructions", f"From {one_line(always.path)}:\n{text}", always.path))
+        if by_description := listed(scoped):
+            parts.append(("instructions", by_description, None))
         for one in await self._memory.read():
             parts.append(("memory", f"From {one.path}:\n{one.text}", str(one.path)))  # noqa: PERF401 - of typed tuples
         return Message.of_parts(
@@ -153,9 +165,9 @@ class Briefing:
         )
 
     async def instructions_of(self, folder: Folder) -> str | None:
-        """The path of the instructions of a workspace folder; None where there are none that say something."""
+        """The path of the instructions of a workspace folder, or of some of them; None where there are none that say something."""
         own = await self._instructions.of_folder(folder)
-        return own and own[0]
+        return own[0] if own is not None else await self._scoped.withheld_in(folder)
 
     async def task(
         self, prompt: str, context: Context | None, commands: CommandsHere, before: Sequence[Message] = ()
@@ -214,8 +226,17 @@ class Briefing:
         return Message("user", f"{STEERING}{text}", images=images), pictures
 
     async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-        """See `InstructionFiles.near`."""
-        return await self._instructions.near(paths, known)
+        """What is told of those that `InstructionFiles.near` finds."""
+        found = await self._instructions.near(paths, known)
+        return {
+            path: f"Instructions for the files in {folder_of(path)}, from {path}:\n{text}"
+            for path, text in found.items()
+        }
+
+    async def instructions_about(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+        """See `ScopedInstructions.about`."""
+        straight = ((path, self._workspace.folders.straight(path)) for path in paths)
+        return await self._scoped.about({path: Path(place) for path, place in straight if place}, known)
 
 
 def _titled(kind: PartKind, text: str) -> str:

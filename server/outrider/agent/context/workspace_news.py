@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from outrider.agent.context.briefing import open_documents
-from outrider.agent.context.instruction_files import folder_of
 from outrider.agent.context.offer import is_small
 from outrider.agent.services import Services
 from outrider.agent.state.evidence import counts
@@ -216,7 +215,7 @@ def _taken_back(record: Record, moved: Moved) -> bool:
     return False
 
 
-MOST_FILES: Final = 10
+MOST_FILES: Final = 20
 """Files that a session is told of."""
 MOST_CHARACTERS: Final = 32_000
 """Characters of all of them together."""
@@ -242,24 +241,25 @@ class InstructionsNear:
 
     async def look(self) -> None:
         """Record what was found near the files that were read or changed since the last look."""
-        memory = self._record.state.memory
-        touches = memory.touches[self._looked :]
+        memory, briefing = self._record.state.memory, self._services.briefing
+        paths = dict.fromkeys(touch.path for touch in memory.touches[self._looked :])
         self._looked = len(memory.touches)
-        paths = dict.fromkeys(
-            touch.path for touch in touches if PurePosixPath(touch.path).parent not in self._folders
-        )
-        self._folders.update(PurePosixPath(path).parent for path in paths)
         if not paths:
             return
-        found = await self._services.briefing.instructions_near(paths, memory.instructions)
+        first = [path for path in paths if PurePosixPath(path).parent not in self._folders]
+        self._folders.update(PurePosixPath(path).parent for path in first)
+        found = await briefing.instructions_near(first, memory.instructions) if first else {}
         if not all(map(self._is_trusted, found)):
             await self._ask_for_trust([path for path in found if not self._is_trusted(path)])
-            found = {path: text for path, text in found.items() if self._is_trusted(path)}
-        for path, text in found.items():
-            used = sum(map(len, memory.instructions.values()))
-            if len(memory.instructions) < MOST_FILES and used + len(text) <= MOST_CHARACTERS:
-                folder = folder_of(path)
-                told = f"Instructions for the files in {folder}, from {path}:\n{text}"
+            found = {path: told for path, told in found.items() if self._is_trusted(path)}
+        found |= await briefing.instructions_about(paths, memory.instructions)
+        masking = self._record.masking
+        await masking.look(*found.values())
+        for path, said in found.items():
+            told, before = masking.without_secrets(said), memory.instructions.get(path, "")
+            used = sum(map(len, memory.instructions.values())) - len(before)
+            has_room = bool(before) or len(memory.instructions) < MOST_FILES
+            if told != before and has_room and used + len(told) <= MOST_CHARACTERS:
                 self._record.append(InstructionsFound(path=path, told=told), turn_id=self._turn_id)
 
     def _is_trusted(self, path: str) -> bool:

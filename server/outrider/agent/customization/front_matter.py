@@ -11,7 +11,7 @@ _MARK: Final = "---"
 def split(text: str) -> tuple[Mapping[str, Any], str]:
     """The front matter of a text and what follows it. Takes milliseconds and loads a library: for a thread.
 
-    YAML that is not valid is read line by line as `key: text`, because many files hold an unquoted colon.
+    YAML that is not valid is read line by line, because many files hold an unquoted colon or glob.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.startswith(f"{_MARK}\n"):
@@ -50,8 +50,25 @@ def _read(head: str) -> Mapping[str, Any]:
         pass
     finally:
         loader.dispose()  # pyright: ignore[reportUnknownMemberType] -- as above
-    lines = (line.partition(":") for line in head.splitlines() if not line.startswith((" ", "#", "-")))
-    return {key.strip(): value.strip().strip("\"'") for key, colon, value in lines if colon}
+    return _line_by_line(head)
+
+
+def _line_by_line(head: str) -> Mapping[str, Any]:
+    """Lines as `key: text`, or as `key:` with the lines of a list below."""
+    values: dict[str, Any] = {}
+    items: list[str] | None = None
+    """The list that a line may belong to."""
+    for line in head.splitlines():
+        item = line.strip()
+        if items is not None and item.startswith("- "):
+            items.append(item[2:].strip().strip("\"'"))
+        elif not line.startswith((" ", "#", "-")):
+            key, colon, value = line.partition(":")
+            said = value.strip().strip("\"'")
+            items = [] if colon and not said else None
+            if colon:
+                values[key.strip()] = said if items is None else items
+    return {key: value or "" for key, value in values.items()}
 
 
 def text_of(values: Mapping[str, Any], key: str) -> str:

@@ -184,12 +184,16 @@ def _of_claude(text: str, folder: str) -> list[Hook]:
                 continue
             told = cast("dict[str, Any]", group)
             matcher = str(told.get("matcher") or "*")
+            tools = _tools(matcher)
+            # There it names which start is meant; one that goes on, or is compacted, has none here.
+            if point == "sessionStart" and tools is not None and "startup" not in tools:
+                continue
             for one in cast("list[Any]", told.get("hooks") or []):
                 command: Any = cast("dict[str, Any]", one).get("command") if isinstance(one, dict) else None
                 if isinstance(command, str) and point is not None:
                     shown = f"hook {point} ({matcher}): {command}"
                     named = NamedCommand.of(folder, "hooks", shown, [event, matcher, command])
-                    hooks.append(Hook(point, command, _tools(matcher), form="claude", named=named))
+                    hooks.append(Hook(point, command, tools, form="claude", named=named))
     return hooks
 
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from outrider.agent.customization.commands import CustomCommands
 from outrider.agent.customization.memory import Memory
+from outrider.agent.customization.scoped_instructions import ScopedInstructions
 from outrider.agent.customization.servers import Servers
 from outrider.agent.customization.skills import Skills
 from outrider.tools.mcp import offered, server_tools
@@ -33,6 +34,7 @@ class Brought:
     servers: Servers
     hooks: Looked
     memory: Memory
+    scoped: ScopedInstructions
 
 
 class Toolbox:
