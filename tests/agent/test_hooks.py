@@ -179,3 +179,122 @@ async def test_the_line_of_a_hook_is_no_grant_for_the_model(begin, workspace):
     script = [step(call("run_command", command="touch made", called="run")), DONE]
     editor, _ = await play(begin, script, hook("turnStart", "touch made"), answers=["Reject"])
     assert len(editor.questions) == 1
+
+
+# --- as the hooks of real projects are written ---------------------------------------------------------------------
+
+
+def of_claude(workspace, event, command, **group):
+    block = {"hooks": {event: [{**group, "hooks": [{"type": "command", "command": command}]}]}}
+    (workspace / ".claude").mkdir(exist_ok=True)
+    (workspace / ".claude" / "settings.json").write_text(json.dumps(block))
+
+
+DENY = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not on main"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+async def test_an_answer_may_go_over_several_lines(begin, workspace, indent):
+    """`jq -n` and here-documents write it so; a decision that is not read would be none."""
+    (workspace / "answer.json").write_text("Checked.\n" + json.dumps(DENY, indent=indent) + "\n")
+    of_claude(workspace, "PreToolUse", "cat answer.json", matcher="Edit|Write")
+    editor, _ = await play(begin, [EDIT, DONE], answers=[ALLOW_COMMANDS], permissionMode="full")
+    assert result(editor)[0] == "denied"
+    assert "not on main" in result(editor)[1]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "fits"),
+    [
+        ("Edit.*", True),
+        ("^(Edit|Write)$", True),
+        ("Multi.+ | Write", True),
+        ("Notebook.*", False),
+        ("Edi", False),
+    ],
+)
+async def test_a_matcher_is_a_pattern_of_a_whole_name(begin, workspace, matcher, fits):
+    of_claude(workspace, "PreToolUse", "exit 2", matcher=matcher)
+    editor, _ = await play(begin, [EDIT, DONE], answers=[ALLOW_COMMANDS], permissionMode="full")
+    assert result(editor)[0] == ("denied" if fits else "ok")
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
+async def test_what_one_prints_at_the_start_is_for_the_model(begin, workspace, event):
+    of_claude(workspace, event, "echo The branch is main.")
+    editor, _ = await play(begin, [DONE], answers=[ALLOW_COMMANDS], permissionMode="full")
+    assert any("The branch is main." in message.text for message in (await sent(editor))[-1])
+
+
+@pytest.mark.parametrize("named", ['"$CLAUDE_PROJECT_DIR"/guards/edit.sh', "bash ./guards/edit.sh"])
+async def test_a_changed_script_is_asked_about_again(begin, workspace, named):
+    script = workspace / "guards" / "edit.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\nexit 2\n")
+    script.chmod(0o755)
+    of_claude(workspace, "PreToolUse", named, matcher="Edit")
+    answers = [ALLOW_COMMANDS, IGNORE_COMMANDS]
+    editor, _ = await play(begin, [EDIT, DONE, EDIT, DONE], answers=answers, permissionMode="full")
+    assert result(editor)[0] == "denied"
+    script.write_text("#!/bin/sh\ntouch made\n")
+    await editor.run("Again")
+    assert len(editor.questions) == 2
+    assert not (workspace / "made").exists()
+
+
+async def test_a_script_that_the_model_changes_does_not_run_in_that_turn(begin, workspace):
+    script = workspace / "after.sh"
+    script.write_text("touch ran\n")
+    of_claude(workspace, "PostToolUse", "sh after.sh", matcher="Edit")
+    write = step(call("edit_file", path="after.sh", old="touch ran", new="touch made"))
+    editor, _ = await play(begin, [write, DONE], answers=[ALLOW_COMMANDS], permissionMode="full")
+    assert script.read_text() == "touch made\n"
+    assert not (workspace / "made").exists()
+    assert any("its script changed" in message.text for message in (await sent(editor))[-1])
+
+
+async def test_the_doctor_lists_hooks_and_what_is_not_taken(begin, workspace):
+    (workspace / ".claude").mkdir()
+    group = {
+        "matcher": "Bash",
+        "hooks": [{"type": "command", "command": "true"}, {"type": "prompt", "prompt": "?"}],
+    }
+    broken = {"matcher": "(", "hooks": [{"type": "command", "command": "true"}]}
+    said = {"hooks": {"PreToolUse": [group, broken], "PreCompact": [group]}}
+    (workspace / ".claude" / "settings.json").write_text(json.dumps(said))
+    (workspace / ".gemini").mkdir()
+    (workspace / ".gemini" / "settings.json").write_text(json.dumps({"hooks": {"BeforeTool": [group]}}))
+    editor = await begin("stock", [DONE], {"hooks": [hook("turnEnd", "date")]}, answers=[ALLOW_COMMANDS])
+
+    async def told():
+        return [
+            (one["status"], one["detail"])
+            for one in (await editor.command("outrider.doctor", {}))["checks"]
+            if one["name"] == "hooks"
+        ]
+
+    before = await told()
+    assert before[:2] == [("ok", "turnEnd: date"), ("warn", "waiting for your yes: beforeTool (Bash): true")]
+    wrong = " | ".join(detail for _, detail in before[2:])
+    for part in (
+        "only hooks that are a command",
+        "the matcher ( cannot be read",
+        "hooks.PreCompact",
+        ".gemini/settings.json",
+    ):
+        assert part in wrong
+    await editor.run("Look")
+    assert (await told())[0] == ("ok", "turnEnd: date; beforeTool (Bash): true")
+
+
+async def test_the_doctor_says_what_is_withheld(begin, workspace):
+    of_claude(workspace, "Stop", "true")
+    (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "true"}}}))
+    (workspace / ".claude" / "skills" / "pdf").mkdir(parents=True)
+    (workspace / ".claude" / "skills" / "pdf" / "SKILL.md").write_text("---\ndescription: x\n---\nUse it.\n")
+    editor = await begin("stock", [DONE], {"trusted": None})
+    checks = {one["name"]: one for one in (await editor.command("outrider.doctor", {}))["checks"]}
+    assert checks["not trusted"]["status"] == "warn"
+    assert checks["not trusted"]["detail"] == (
+        "1 skill, MCP servers (.mcp.json) and hooks (.claude/settings.json) are ignored: run `outrider trust add` if you trust them"
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from outrider.agent.customization.files import Files
-from outrider.agent.customization.hooks import HookRun
+from outrider.agent.customization.hooks import HookRun, ListedHooks
 from outrider.agent.customization.toolbox import Brought
 from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.state.record import Record
@@ -205,7 +205,11 @@ class HooksHere(Protocol):
         """Find out which hooks there are; the user is asked about new ones of a workspace, for some seconds."""
         ...
 
-    def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
+    async def listed(self) -> ListedHooks:
+        """What there is, for the user; nobody is asked."""
+        ...
+
+    async def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
         """The hooks of a point, with what they are given."""
         ...
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
-from outrider.agent.customization.hooks import Hook, HookRun
+from outrider.agent.customization.hooks import Hook, HookRun, ListedHooks, form_of
 from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.services import CommandsHere
 from outrider.agent.workspace_file import ChecksHere
@@ -192,7 +192,11 @@ class RecordedHooks(Recorded):
     async def look(self, session_id: str, turn_id: str, seconds: float) -> None:
         """Nothing is looked for."""
 
-    def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
+    async def listed(self) -> ListedHooks:
+        """A log has none to list."""
+        return ListedHooks()
+
+    async def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
         """Those that ran at this point."""
         coming = self._tape.first_ahead(
             "hook.started",
@@ -208,7 +212,10 @@ class RecordedHooks(Recorded):
         if data["on"] != point or data.get("callId") != given.get("callId"):
             return []
         return [
-            HookRun(one["command"], Hook(point, one["hook"], None, one.get("refuses", False)))
+            HookRun(
+                one["command"],
+                Hook(point, one["hook"], None, one.get("refuses", False), form_of(one["command"])),
+            )
             for one in data["calls"]
         ]
 

@@ -5,25 +5,34 @@ what it changes can be undone. It can refuse a call, have it asked about, change
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from outrider.agent.customization.files import Files, Place
+from outrider.agent.customization.files import Files, Found, Place
 from outrider.agent.trust import WorkspaceTrust
 from outrider.agent.workspace_file import WorkspaceFiles
 from outrider.permissions.policy.decide import Access
 from outrider.permissions.policy.ruling import Ruling
 from outrider.permissions.policy.trust import NamedCommand
+from outrider.ports.patterns import Pattern, PatternError, built, linear
 from outrider.ports.text import visible
 from outrider_protocol.settings import HookPoint, HookSettings, Settings
 
 PLACES: Final = (Place(".claude", "settings.json", "claude"),)
+_NOT_TAKEN: Final = (
+    Place(".gemini", "settings.json"),
+    Place(".copilot", "hooks.json"),
+    Place(".github/hooks", ".json"),
+)
+"""Files of other agents whose hooks have a form that is not read; a message says so."""
 LONGEST_VALUE: Final = 2_000
 """Characters of one value that a hook is given."""
 MOST_GIVEN: Final = 30_000
@@ -32,6 +41,13 @@ MOST_TOLD: Final = 4_000
 """Characters that one hook tells the model."""
 REFUSED_EXIT: Final = 2
 """The exit code that refuses, as in other agents."""
+MOST_WORDS: Final = 200
+"""Words of a hook's command that are looked at for scripts."""
+MOST_TRIED: Final = 1000
+"""Places of an output at which a JSON object is looked for in vain."""
+_WORD: Final = linear("hook.word", r"[^\s\"'`;|&()<>=${}]+")
+_BEGIN: Final = linear("hook.begin-of-json", r"(?m)^[ \t]*\{")
+_OF_CLAUDE: Final = "export CLAUDE_PROJECT_DIR="
 
 _POINTS: Final[Mapping[str, HookPoint]] = {
     "SessionStart": "sessionStart", "UserPromptSubmit": "turnStart", "PreToolUse": "beforeTool", "PostToolUse": "afterTool",
@@ -56,6 +72,29 @@ class Hook:
     form: Literal["own", "claude"] = "own"
     named: NamedCommand | None = None
     """As the user is asked about it; None for their own."""
+    scripts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The digests of the workspace's files that its command names, as they were when the user was asked."""
+    matcher: Pattern | None = None
+    """Of Claude Code: a pattern of the names that its tools have there."""
+
+    @property
+    def shown(self) -> str:
+        """What it runs and when, for the user."""
+        return (
+            self.named.shown.removeprefix("hook ") if self.named is not None else f"{self.on}: {self.command}"
+        )
+
+    def is_about(self, tool: str) -> bool:
+        """Whether it runs for calls of a tool."""
+        if self.matcher is None:
+            return self.tools is None or tool in self.tools
+        names = [tool, f"mcp__{tool}", *(name for name, own in _NAMES.items() if tool in own)]
+        return any(self.matcher.search(name) for name in names)
+
+
+def form_of(line: str) -> Literal["own", "claude"]:
+    """Whose form a hook has whose whole line is known."""
+    return "claude" if line.startswith(_OF_CLAUDE) else "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +129,19 @@ class Outcome:
     """What the model is told."""
 
 
+@dataclass(frozen=True, slots=True)
+class ListedHooks:
+    """What hooks there are, in words."""
+
+    running: Sequence[str] = ()
+    waiting: Sequence[str] = ()
+    """Those that the user did not allow."""
+    problems: Sequence[str] = ()
+    """What is not taken of the files of workspaces."""
+    withheld: Sequence[str] = ()
+    """The files with hooks in workspace folders that are not trusted."""
+
+
 class Hooks:
     """The hooks of one house."""
 
@@ -112,21 +164,34 @@ class Hooks:
 
     async def look(self, session_id: str, turn_id: str, seconds: float) -> None:
         """Find out which hooks there are; the user is asked about new ones of a workspace, for some seconds."""
-        mine = [_of_settings(one, None) for one in self._settings().hooks]
-        brought = [
-            _of_settings(hook, one.real) for one in await self._files.read() for hook in one.settings.hooks
-        ]
-        for file in await self.found.of_workspace(PLACES) if self.found is not None else ():
-            if file.folder is not None:
-                real = str(await asyncio.to_thread(file.folder.path.resolve))
-                brought += _of_claude(file.text, real)
+        mine, brought, _ = await self._found()
         named = [one.named for one in brought if one.named is not None]
         allowed: Sequence[NamedCommand] = ()
         if named:
             allowed = await self._trust.allowed(named, session_id, turn_id, seconds)
         self._all = (*mine, *(one for one in brought if one.named in allowed))
 
-    def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
+    async def listed(self) -> ListedHooks:
+        """What there is, for the user; nobody is asked, and what runs stays as it is."""
+        mine, brought, problems = await self._found()
+        yes = [one for one in brought if one.named is not None and self._trust.is_allowed(one.named)]
+        files = await self.found.of_workspace(PLACES, trusted=False) if self.found is not None else []
+        made = await asyncio.to_thread(lambda: [(file.path, _brought([], [file])[0]) for file in files])
+        return ListedHooks(
+            running=[one.shown for one in (*mine, *yes)],
+            waiting=[one.shown for one in brought if one not in yes],
+            problems=problems,
+            withheld=[path for path, hooks in made if hooks],
+        )
+
+    async def _found(self) -> tuple[list[Hook], list[Hook], list[str]]:
+        """The user's, those of trusted workspaces, and what of those is not taken."""
+        mine = [_of_settings(one, None) for one in self._settings().hooks]
+        own = [(hook, one.real) for one in await self._files.read() for hook in one.settings.hooks]
+        files = await self.found.of_workspace((*PLACES, *_NOT_TAKEN)) if self.found is not None else []
+        return mine, *await asyncio.to_thread(_brought, own, files)
+
+    async def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
         """The hooks of a point, with what they are given.
 
         Args:
@@ -135,10 +200,11 @@ class Hooks:
             given: What is told of it, as JSON takes it.
             cwd: The first workspace folder.
         """
+        hooks = [hook for hook in self._all if hook.on == point and (not tool or hook.is_about(tool))]
+        same = await asyncio.to_thread(lambda: [_is_same(hook) for hook in hooks])
         found = [
-            HookRun(_line(hook, given, cwd), hook)
-            for hook in self._all
-            if hook.on == point and (not tool or hook.tools is None or tool in hook.tools)
+            HookRun(_line(hook, given, cwd) if is_same else _CHANGED, hook)
+            for hook, is_same in zip(hooks, same, strict=True)
         ]
         self._running |= {one.line for one in found}
         return found
@@ -155,57 +221,115 @@ class Hooks:
 
 
 def _of_settings(said: HookSettings, folder: str | None) -> Hook:
-    named = (
-        NamedCommand.of(folder, "hooks", f"hook {said.on}: {said.command}", said.to_wire())
-        if folder
-        else None
-    )
+    shown = f"hook {said.on}: {said.command}"
+    scripts = _scripts(said.command, Path(folder)) if folder else {}
     return Hook(
         on=said.on,
         command=said.command,
         tools=frozenset(said.tools) if said.tools else None,
         refuses_on_failure=said.on_failure == "refuse",
-        named=named,
+        named=_named(folder, shown, said.to_wire(), scripts) if folder else None,
+        scripts=scripts,
     )
 
 
-def _of_claude(text: str, folder: str) -> list[Hook]:
-    """The hooks of a `settings.json` of Claude Code; those that are no commands, or of other points, are left out."""
-    try:
-        given: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    block: Any = cast("dict[str, Any]", given).get("hooks") if isinstance(given, dict) else None
-    hooks: list[Hook] = []
+def _named(folder: str, shown: str, said: Any, scripts: Mapping[str, str]) -> NamedCommand:
+    """A hook as the user is asked about it: all that its block says, and the scripts of the workspace that it names."""
+    whole = {"said": said, "scripts": dict(scripts)} if scripts else said
+    return NamedCommand.of(folder, "hooks", shown, whole)
+
+
+def _scripts(command: str, folder: Path) -> dict[str, str]:
+    """The digests of the workspace's files that a command names, however it names their folder. Blocks."""
+    found: dict[str, str] = {}
+    for match in islice(_WORD.finditer(command), MOST_WORDS):
+        parts = Path(match[0] or "").parts
+        for first in range(len(parts)):
+            path = folder.joinpath(*parts[first:]) if parts[first] != "/" else Path(*parts)
+            with suppress(OSError, ValueError):
+                if path.is_file() and path.resolve().is_relative_to(folder):
+                    with path.open("rb") as file:
+                        found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
+                    break
+    return found
+
+
+_CHANGED: Final = (
+    "echo 'its script changed since you allowed it: you are asked again with the next task' >&2; exit 1"
+)
+"""What runs in the place of a hook that is not the one that was allowed."""
+
+
+def _is_same(hook: Hook) -> bool:
+    """Whether the scripts of a hook are those that the user allowed. Blocks."""
+    return hook.named is None or _scripts(hook.command, Path(hook.named.folder)) == hook.scripts
+
+
+def _brought(own: Sequence[tuple[HookSettings, str]], files: Sequence[Found]) -> tuple[list[Hook], list[str]]:
+    """The hooks of workspaces, and what of their files is not taken. Blocks."""
+    hooks, problems = [_of_settings(said, real) for said, real in own], list[str]()
+    for file in files:
+        if file.folder is None:
+            continue
+        try:
+            given: Any = json.loads(file.text)
+        except (ValueError, RecursionError) as error:
+            if file.place in PLACES:
+                problems.append(f"{file.path}: is not valid JSON ({str(error)[:100]}); its hooks are ignored")
+            continue
+        block: Any = cast("dict[str, Any]", given).get("hooks") if isinstance(given, dict) else None
+        if file.place in PLACES:
+            made, wrong = _of_claude(block, str(file.folder.path.resolve()))
+            hooks += made
+            problems += [f"{file.path}: {text}" for text in wrong]
+        elif block:
+            problems.append(
+                f"{file.path}: hooks of this form are not taken; write them as `hooks` of .outrider/settings.toml"
+            )
+    return hooks, problems
+
+
+def _of_claude(block: Any, folder: str) -> tuple[list[Hook], list[str]]:
+    """The hooks of a `settings.json` of Claude Code, and which of them are left out."""
+    hooks, problems = list[Hook](), list[str]()
     for event, groups in cast("dict[str, Any]", block).items() if isinstance(block, dict) else ():
         point = _POINTS.get(event)
-        for group in cast("list[Any]", groups) if isinstance(groups, list) and point is not None else ():
-            if not isinstance(group, dict):
-                continue
-            told = cast("dict[str, Any]", group)
+        if point is None:
+            problems.append(f"hooks.{event}: there is no such point here; ignored")
+            continue
+        for group in cast("list[Any]", groups) if isinstance(groups, list) else ():
+            told = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
             matcher = str(told.get("matcher") or "*")
-            tools = _tools(matcher)
+            pattern = _pattern(matcher)
             # There it names which start is meant; one that goes on, or is compacted, has none here.
-            if point == "sessionStart" and tools is not None and "startup" not in tools:
+            if point == "sessionStart" and isinstance(pattern, Pattern) and not pattern.search("startup"):
                 continue
-            for one in cast("list[Any]", told.get("hooks") or []):
+            listed: Any = told.get("hooks")
+            for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
                 command: Any = cast("dict[str, Any]", one).get("command") if isinstance(one, dict) else None
-                if isinstance(command, str) and point is not None:
+                if not isinstance(command, str):
+                    problems.append(f"hooks.{event}: only hooks that are a command are run; one is ignored")
+                elif isinstance(pattern, str):
+                    problems.append(
+                        f"hooks.{event}: the matcher {matcher} cannot be read ({pattern}); ignored"
+                    )
+                else:
+                    scripts = _scripts(command, Path(folder))
                     shown = f"hook {point} ({matcher}): {command}"
-                    named = NamedCommand.of(folder, "hooks", shown, [event, matcher, command])
-                    hooks.append(Hook(point, command, tools, form="claude", named=named))
-    return hooks
+                    named = _named(folder, shown, [event, matcher, command], scripts)
+                    hooks.append(Hook(point, command, None, False, "claude", named, scripts, pattern))
+    return hooks, problems
 
 
-def _tools(matcher: str) -> frozenset[str] | None:
-    """The tools that a matcher of Claude Code names; None for all. What is a pattern besides names no tool that is known."""
-    names: set[str] = set()
-    for part in matcher.split("|"):
-        name = part.strip()
-        if name in {"*", ".*", ""}:
-            return None
-        names |= {*_NAMES.get(name, ()), name.removeprefix("mcp__"), name}
-    return frozenset(names)
+def _pattern(matcher: str) -> Pattern | str | None:
+    """A matcher of Claude Code, which has to fit a whole name; None where it fits all, a text says what is wrong with it."""
+    parts = [part.strip() for part in matcher.split("|")]
+    if {"*", ".*", ""} & {*parts}:
+        return None
+    try:
+        return built(f"^(?:{'|'.join(parts)})$")
+    except PatternError as error:
+        return str(error)
 
 
 def _line(hook: Hook, given: Mapping[str, Any], cwd: str) -> str:
@@ -214,7 +338,7 @@ def _line(hook: Hook, given: Mapping[str, Any], cwd: str) -> str:
     text = json.dumps(_short(told), ensure_ascii=True)
     if len(text) > MOST_GIVEN:
         text = json.dumps({"on": hook.on, "tooLong": True})
-    before = f"export CLAUDE_PROJECT_DIR={shlex.quote(cwd)}; " if hook.form == "claude" else ""
+    before = f"{_OF_CLAUDE}{shlex.quote(cwd)}; " if hook.form == "claude" else ""
     return f"{before}printf %s {shlex.quote(text)} | {{ {hook.command}\n}}"
 
 
@@ -270,20 +394,29 @@ def decided(came: Sequence[tuple[Hook, Came]]) -> Outcome:
         changed: Any = said.get("arguments", more.get("updatedInput"))
         if isinstance(changed, dict):
             arguments = {**(arguments or {}), **cast("dict[str, Any]", changed)}
-        if text := said.get("text") or more.get("additionalContext"):
+        if text := said.get("text") or more.get("additionalContext") or _plain(hook, one, said):
             told.append(f"[{name} says:]\n{_cut(str(text))}")
     return Outcome(refused, asks, arguments, tuple(told))
 
 
+def _plain(hook: Hook, came: Came, said: Mapping[str, Any]) -> str:
+    """What a hook of Claude Code prints at the start of a session or turn, which is for the model there."""
+    is_start = hook.form == "claude" and hook.on in {"sessionStart", "turnStart"}
+    return came.content.strip() if is_start and came.status == "ok" and not said else ""
+
+
 def _said(content: str) -> dict[str, Any]:
-    """The last line of an output that is a JSON object."""
-    for line in reversed(content.splitlines()):
-        if line.startswith("{"):
-            with suppress(ValueError, RecursionError):
-                found: Any = json.loads(line)
-                if isinstance(found, dict):
-                    return cast("dict[str, Any]", found)
-    return {}
+    """The last JSON object of an output that begins a line, over however many lines it goes."""
+    read, last, at, failed = json.JSONDecoder().raw_decode, dict[str, Any](), 0, 0
+    for match in _BEGIN.finditer(content):
+        if match.start() < at or failed == MOST_TRIED:
+            continue
+        try:
+            found, at = read(content, match.start() + len(match[0] or "") - 1)
+            last = cast("dict[str, Any]", found)
+        except (ValueError, RecursionError):
+            failed += 1
+    return last
 
 
 def _cut(text: str) -> str:

@@ -31,6 +31,7 @@ PLACES: Final = (
     Place(".cursor", "mcp.json", "mcpServers"),
     Place(".gemini", "settings.json", "mcpServers"),
     Place(".github", "mcp.json", "mcpServers"),
+    Place(".github/copilot", "mcp.json", "servers"),
 )
 """Files of other agents; the form names the key that holds the servers."""
 _NO_CODE: Final = (".md", ".markdown")
@@ -143,6 +144,11 @@ class Servers:
             return str(await connection.ask("prompt", prompt, values))
         except NotConnectedError as problem:
             return NotInvoked(f"the MCP server {server} did not give its prompt: {problem}")
+
+    async def withheld(self) -> list[str]:
+        """The files with servers in workspace folders that are not trusted."""
+        files = await self._found.of_workspace(PLACES, trusted=False)
+        return [one.path for one in files if _block(one.text, one.place.form, one.path, [])]
 
     async def _of_workspace(self, problems: list[str]) -> list[ServerConfig]:
         """The servers that trusted folders configure; of several with one name the first counts."""

@@ -678,7 +678,7 @@ class Turn:
         folder = next(iter(self._services.workspace.folders.folders), None)
         cwd = str(folder.path) if folder is not None else ""
         whole = {"sessionId": self._record.state.session_id, "mode": turn.mode, **about, **given}
-        runs = hooks.at(on, call.name if call is not None else "", whole, cwd)
+        runs = await hooks.at(on, call.name if call is not None else "", whole, cwd)
         if not runs:
             return Outcome()
         call_id = call.id if call is not None else None

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -93,16 +93,23 @@ async def _brought(services: Services) -> list[Check]:
         found += [_mcp_server(one) for one in listed.servers]
         found += [Check(name="mcp", status="warn", detail=problem) for problem in listed.problems]
     named = await services.brought.commands.listed()
-    withheld = sum((await services.brought.commands.withheld()).values())
+    hooks = await services.policy.hooks.listed()
     for kind, names in (
-        ("skills", [one.name for one in named if one.source == "skill"]),
+        ("skills", [one.name for one in services.brought.skills.all]),
         ("custom commands", [f"/{one.name}" for one in named if one.source in {"user", "workspace"}]),
+        ("hooks", hooks.running),
     ):
         if names:
-            found.append(Check(name=kind, status="ok", detail=", ".join(names)))
-    if withheld:
-        detail = f"{withheld} are ignored, because their folder is not trusted: run `outrider trust add`"
-        found.append(Check(name="custom commands", status="warn", detail=detail))
+            found.append(
+                Check(name=kind, status="ok", detail=(", " if kind != "hooks" else "; ").join(names))
+            )
+    found += [
+        Check(name="hooks", status="warn", detail=f"waiting for your yes: {one}") for one in hooks.waiting
+    ]
+    found += [Check(name="hooks", status="warn", detail=problem) for problem in hooks.problems]
+    if withheld := await _withheld(services, hooks.withheld):
+        detail = f"{withheld} are ignored: run `outrider trust add` if you trust them"
+        found.append(Check(name="not trusted", status="warn", detail=detail))
     found += [
         Check(name="memory", status="ok", detail=f"{one.path}, {len(one.text.splitlines())} lines")
         for one in await services.brought.memory.read()
@@ -111,6 +118,17 @@ async def _brought(services: Services) -> list[Check]:
         detail = f"without a question: {', '.join(web.hosts)}" if web.hosts else "every host is asked about"
         found.append(Check(name="web", status="ok", detail=detail))
     return found
+
+
+async def _withheld(services: Services, hooks: Sequence[str]) -> str:
+    """What does not count because its folder is not trusted, in words."""
+    brought = services.brought
+    commands = sum((await brought.commands.withheld()).values())
+    counted = ((commands, "custom command"), (await brought.skills.withheld(), "skill"))
+    parts = [f"{count} {kind}{'s' * (count > 1)}" for count, kind in counted if count]
+    named = (("MCP servers", await brought.servers.withheld()), ("hooks", hooks))
+    parts += [f"{kind} ({', '.join(files)})" for kind, files in named if files]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _mcp_server(info: ServerInfo) -> Check:
