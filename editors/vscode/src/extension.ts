@@ -194,11 +194,6 @@ export function activate(context: vscode.ExtensionContext): void {
       update();
       connectedView.look();
     }),
-    own.onJoined((sessionId) => {
-      book.lookOn(sessionId, "joined");
-      book.select(sessionId);
-      tell(log, book.load(sessionId));
-    }),
     own.onLacking(({ failure, again }) => {
       tell(log, offerModel(house, failure, again));
     }),

@@ -84,9 +84,6 @@ export class Connection {
   private readonly lacking = new vscode.EventEmitter<Lacking>();
   /** Fired where a code action was refused for want of a model. */
   readonly onLacking = this.lacking.event;
-  private readonly joined = new vscode.EventEmitter<string>();
-  /** Fired with the session of another process that a code action joined. */
-  readonly onJoined = this.joined.event;
 
   /**
    * @param model the model that the user chose for the next tasks
@@ -268,12 +265,7 @@ export class Connection {
           const act = (): Promise<unknown> =>
             Promise.resolve(next(command, withModel(command, args, this.model())) as unknown);
           try {
-            const result = await act();
-            if (command === "outrider.resume") {
-              const status = result as Commands["outrider.resume"]["result"] | null;
-              if (status?.elsewhere === true) this.joined.fire(status.sessionId);
-            }
-            return result;
+            return await act();
           } catch (error) {
             const failure = failureOf(error);
             if (failure.reason !== LACKS_MODEL) throw error;
