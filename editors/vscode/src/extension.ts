@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { SessionBook } from "./core/book.js";
 import { headOfAll } from "./core/groups.js";
+import { Joining } from "./core/joining.js";
 import { type Around, type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
 import type { SessionState } from "./core/session.js";
@@ -12,7 +13,7 @@ import { Answers } from "./editor/answers.js";
 import { connectedCommands, ConnectedView } from "./editor/connected.js";
 import { Connection, lacksModel } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
-import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession } from "./editor/history.js";
+import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession, resumed } from "./editor/history.js";
 import type { House } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
@@ -42,7 +43,7 @@ import { SessionView, VIEW } from "./editor/view.js";
 
 const LAST_SESSION = "outrider.session";
 const REVIEWS = "outrider.reviews";
-const LOOKING_ON_MILLISECONDS = 2000;
+const JOINED_MILLISECONDS = 2000;
 const ENDING_MILLISECONDS = 4000;
 
 let connection: Connection | undefined;
@@ -107,7 +108,7 @@ export function activate(context: vscode.ExtensionContext): void {
   }
 
   function changed(session: SessionState): void {
-    const turnId = session.runningHere?.turnId;
+    const turnId = session.isOwn ? session.running?.turnId : undefined;
     if (turnId !== undefined && !seenTurns.has(turnId)) {
       seenTurns.add(turnId);
       // What a code action begins is shown as well, unless something else runs there. What waited was left by the user.
@@ -145,11 +146,12 @@ export function activate(context: vscode.ExtensionContext): void {
   async function started(): Promise<void> {
     book.restart();
     answers.restart();
-    const cutOff = new Set(
-      book.all.filter((session) => session.runningHere !== undefined).map(({ sessionId }) => sessionId),
-    );
+    const cutOff = new Set(book.all.filter((session) => session.isOwn).map(({ sessionId }) => sessionId));
     await own.readModel();
     const { sessions } = await own.execute("outrider.sessions", {});
+    // The server of before was who had joined them.
+    for (const { sessionId, elsewhere } of sessions)
+      if (elsewhere === true && book.get(sessionId)?.away === "joined") tell(log, resumed(house, sessionId));
     // Only now: the user may have begun a new session meanwhile.
     const last = context.workspaceState.get<string>(LAST_SESSION);
     const known = sessions.find(({ sessionId }) => sessionId === last);
@@ -157,7 +159,8 @@ export function activate(context: vscode.ExtensionContext): void {
       book.select(known.sessionId);
       await book.load(known.sessionId);
       // Only its log says that a turn was cut off.
-      if (book.get(known.sessionId)?.running !== undefined) cutOff.add(known.sessionId);
+      const session = book.get(known.sessionId);
+      if (session?.running !== undefined && session.away !== "joined") cutOff.add(known.sessionId);
     }
     // The server of a window that was just loaded anew may not have ended yet; nothing else has to wait for that.
     for (const sessionId of cutOff) tell(log, resumeSession(house, sessionId, ENDING_MILLISECONDS));
@@ -213,7 +216,20 @@ export function activate(context: vscode.ExtensionContext): void {
       update();
     }),
   );
-  context.subscriptions.push(lookingOn(own, book, view));
+  const joining = new Joining(
+    book,
+    async () => (await own.execute("outrider.sessions", {})).sessions,
+    (sessionId) => resumed(house, sessionId),
+  );
+  // Of the end of a process, and of what one begins later in a session, nobody tells.
+  const looking = setInterval(() => {
+    if (own.state === "running") void joining.look(view.isVisible).catch(() => undefined);
+  }, JOINED_MILLISECONDS);
+  context.subscriptions.push(
+    new vscode.Disposable(() => {
+      clearInterval(looking);
+    }),
+  );
   void own.start().then(update);
 }
 
@@ -316,18 +332,6 @@ async function callAll(book: SessionBook, own: Connection, resumed: ReadonlySet<
     if (here.length === waiting.length || Date.now() >= until) return;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
   }
-}
-
-/** Read on in a session that another process runs as long as somebody looks at it: no events of it come here. */
-function lookingOn(own: Connection, book: SessionBook, view: SessionView): vscode.Disposable {
-  const timer = setInterval(() => {
-    const session = book.current;
-    if (session?.away === "elsewhere" && view.isVisible && own.state === "running")
-      void book.load(session.sessionId).catch(() => undefined);
-  }, LOOKING_ON_MILLISECONDS);
-  return new vscode.Disposable(() => {
-    clearInterval(timer);
-  });
 }
 
 /** Say what went wrong, if anything does. */

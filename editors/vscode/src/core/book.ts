@@ -27,9 +27,14 @@ export class SessionBook {
     return this.currentId === undefined ? undefined : this.sessions.get(this.currentId);
   }
 
-  /** The session that a turn runs in here: the one that is looked at, else another one. */
+  /** The session with a turn that can be steered and ended here: the one that is looked at, else another one. */
   get running(): SessionState | undefined {
     return [this.current, ...this.all].find((session) => session?.runningHere !== undefined);
+  }
+
+  /** Whether the server of this window runs a turn. */
+  get isAtWork(): boolean {
+    return this.all.some((session) => session.isOwn);
   }
 
   /** Whether the turn that ended last is one of the session that is looked at. */
@@ -54,8 +59,10 @@ export class SessionBook {
   /** Take an event of the server. */
   onEvent(event: Event): void {
     const session = this.session(event.sessionId);
-    // Only who runs a session tells of it.
-    session.away = undefined;
+    // Only who runs a session tells of it: this window's server, or the process whose session was joined, until it
+    // is opened here. What comes late of one that was joined says nothing.
+    const isNews = session.away !== "joined" && event.seq >= session.nextSeq;
+    if (isNews || event.type === "session.restored") session.away = undefined;
     if (event.type === "turn.finished") this.endedId = event.sessionId;
     if (event.seq < session.nextSeq) return;
     if (event.seq > session.nextSeq) {
@@ -76,9 +83,13 @@ export class SessionBook {
     this.changed(session);
   }
 
-  /** A session can only be looked at, until an event of it comes: then it is run here. */
-  lookOn(sessionId: string, away: Away): void {
+  /**
+   * A session is not run by this window, or is again. One that was not joined can only be looked at until an event of it
+   * comes: then it is run here.
+   */
+  lookOn(sessionId: string, away: Away | undefined): void {
     const session = this.session(sessionId);
+    if (session.away === away) return;
     session.away = away;
     this.changed(session);
   }

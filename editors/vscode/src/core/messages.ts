@@ -59,7 +59,7 @@ export interface Frame {
   readonly parked: boolean;
   /** When its turn makes the next attempt at the provider, in milliseconds since 1970. */
   readonly retryAt: number | undefined;
-  /** Why its turn can only be looked at; undefined where it has none, or it can be worked with. */
+  /** Why this window does not run its turn; undefined where it has none, or it runs here. */
   readonly away: Exclude<Away, "waiting"> | undefined;
   readonly model: string;
   /** Whether there is no model to work with. */

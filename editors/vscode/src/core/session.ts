@@ -57,10 +57,10 @@ export interface Running {
 }
 
 /**
- * Another process runs it, its turn was cut off and nobody has gone on with it, or it waits for an answer, with which
- * it goes on.
+ * Another process runs it and was joined, or cannot be reached; its turn was cut off and nobody has gone on with it; or
+ * it waits for an answer, with which it goes on.
  */
-export type Away = "elsewhere" | "cut off" | "waiting";
+export type Away = "joined" | "elsewhere" | "cut off" | "waiting";
 
 /** A text that was given while a turn was running, and waits. */
 export interface Waiting {
@@ -93,7 +93,7 @@ export class SessionState {
   /** The tokens of the latest request and its answer, and the window they have to fit in; as far as they are known. */
   context: { readonly tokens: number; readonly window: number } | undefined;
   private window = 0;
-  /** Why it can only be looked at here; undefined where it can be worked with. */
+  /** Why this window does not run it; undefined where it does, or where nobody has to. */
   away: Away | undefined;
   /** What `Allow for this session` was said to. */
   readonly grants: string[] = [];
@@ -118,14 +118,19 @@ export class SessionState {
 
   constructor(readonly sessionId: string) {}
 
-  /** The turn that this window can steer and end: none where another process runs it, or nobody. */
+  /** The turn that this window can steer and end: none where another process runs it that was not joined, or nobody. */
   get runningHere(): Running | undefined {
-    return this.away === undefined ? this.running : undefined;
+    return this.away === undefined || this.away === "joined" ? this.running : undefined;
+  }
+
+  /** Whether the server of this window runs a turn of it. */
+  get isOwn(): boolean {
+    return this.away === undefined && this.running !== undefined;
   }
 
   /** Whether the server is at work on it: a turn runs here, and does not wait for the user. */
   get isAtWork(): boolean {
-    return this.runningHere?.parked === false && this.open.size === 0;
+    return this.isOwn && this.running?.parked === false && this.open.size === 0;
   }
 
   /**
@@ -151,7 +156,7 @@ export class SessionState {
 
   /** What waits for an answer that can be given here. */
   get open(): ReadonlyMap<string, OpenItem> {
-    return this.away === undefined || this.away === "waiting" ? this.asked : NOTHING;
+    return this.away === "elsewhere" || this.away === "cut off" ? NOTHING : this.asked;
   }
 
   /** Be told from now on which entries are new or different. */

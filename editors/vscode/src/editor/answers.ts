@@ -203,7 +203,8 @@ export class Answers {
   /** Answer a question, or give the result of a tool. To save and go on saves what the session changed. */
   async answer(id: string, answer: string): Promise<void> {
     const session = this.book.all.find((session) => session.open.has(id));
-    if (answer === SAVE_AND_CONTINUE && session !== undefined) {
+    // What another process changed is in its buffers, and is saved there.
+    if (answer === SAVE_AND_CONTINUE && session !== undefined && session.away !== "joined") {
       const unsaved: string[] = [];
       for (const path of session.changes.touched) {
         const uri = uriOf(path);

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { withoutHunks } from "../core/hunks.js";
 import { byFile } from "../core/changes.js";
+import type { Away } from "../core/session.js";
 import { doing, oneLine } from "../core/words.js";
 import type { SessionSummary, UndoResult } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
@@ -138,15 +139,14 @@ function describe(session: SessionSummary, current: string | undefined): string 
     .join(" · ");
 }
 
-/** Show a session; one that waits goes on, unless another process is at it. One that was cut off goes on if the user says so. */
+/** Show a session; one that waits goes on, and one of another process is joined. One that was cut off goes on if the user says so. */
 async function open(house: House, { sessionId, elsewhere, state }: SessionSummary, resume: boolean): Promise<void> {
   const { book, view } = house;
-  if (elsewhere === true) book.lookOn(sessionId, "elsewhere");
+  if (elsewhere === true && book.get(sessionId)?.away !== "joined") book.lookOn(sessionId, "elsewhere");
   book.select(sessionId);
   await book.load(sessionId);
   const isCutOff = state === "closed" && book.get(sessionId)?.running !== undefined;
-  if (elsewhere === true) tellOfOther();
-  else if (resume || state === "parked") await resumeSession(house, sessionId);
+  if (elsewhere === true || resume || state === "parked") await resumeSession(house, sessionId);
   else if (isCutOff) book.lookOn(sessionId, "cut off");
   await view.show();
   if (!isCutOff || resume) return;
@@ -156,7 +156,7 @@ async function open(house: House, { sessionId, elsewhere, state }: SessionSummar
 }
 
 /**
- * Open a session of the log again, so that it goes on and asks again.
+ * Open a session of the log again, so that it goes on and asks again; one that another process runs is joined.
  *
  * @param patience milliseconds for which a process that has it may still let go of it
  */
@@ -166,23 +166,35 @@ export async function resumeSession(
   patience = 0,
 ): Promise<void> {
   for (const until = Date.now() + patience; ;) {
-    try {
-      const { elsewhere } = await house.connection.execute("outrider.resume", { sessionId });
-      if (elsewhere !== true) return;
-      // It is joined, and would be asked about here too; this view only looks on.
-      await house.connection.execute("outrider.leave", { sessionId });
-    } catch (error) {
-      if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
+    const away = await resumed(house, sessionId);
+    if (away === undefined) return;
+    if (Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
+      continue;
     }
-    if (Date.now() >= until) break;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS));
+    if (away === "elsewhere")
+      void vscode.window.showInformationMessage(
+        "Outrider: another window or editor is at this session and cannot be reached. Here it can be looked at; it is answered, steered and cancelled there.",
+      );
+    return;
   }
-  house.book.lookOn(sessionId, "elsewhere");
-  tellOfOther();
 }
 
-function tellOfOther(): void {
-  void vscode.window.showInformationMessage(
-    "Outrider: another window or editor is at this session. Here it can be looked at; it is answered, steered and cancelled there.",
-  );
+/** Open a session of the log, or join it. Gives why it is not run here; undefined where it is. */
+export async function resumed(
+  { book, connection }: Pick<House, "connection" | "book">,
+  sessionId: string,
+): Promise<Away | undefined> {
+  let away: Away | undefined;
+  try {
+    const { elsewhere } = await connection.execute("outrider.resume", { sessionId });
+    away = elsewhere === true ? "joined" : undefined;
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || error.reason !== "session_in_use") throw error;
+    away = "elsewhere";
+  }
+  book.lookOn(sessionId, away);
+  // What happened before it was joined nobody tells of.
+  if (away === "joined") await book.load(sessionId);
+  return away;
 }

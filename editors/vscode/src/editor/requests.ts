@@ -37,7 +37,8 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
     book.onEvent(event);
     if (event.type === "edit.applied") {
       const { where, path, to } = event.data as object as EditApplied;
-      const uri = where === "buffer" ? uriOf(to ?? path) : undefined;
+      const isHere = book.get(event.sessionId)?.away !== "joined";
+      const uri = isHere && where === "buffer" ? uriOf(to ?? path) : undefined;
       if (uri !== undefined) void warnIfReadOnly(uri);
     }
   });

@@ -222,5 +222,5 @@ async function restartUnlessBusy(house: House, what: string): Promise<void> {
 }
 
 function isBusy({ connection, book }: House): boolean {
-  return connection.state === "running" && book.running !== undefined;
+  return connection.state === "running" && book.isAtWork;
 }

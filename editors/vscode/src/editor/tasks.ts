@@ -40,10 +40,11 @@ async function addToTask(house: House, uri: unknown, all: unknown): Promise<void
 /** Give a task to the session that is looked at, or to a new one, and show it. */
 export async function run(house: House, task: Task): Promise<void> {
   const { book, connection, view } = house;
-  if (connection.isOutdated && book.running === undefined) await connection.restart();
+  if (connection.isOutdated && !book.isAtWork) await connection.restart();
   const model = chosenModel(house);
-  const isElsewhere = book.current?.away === "elsewhere" && book.current.running !== undefined;
-  const session = isElsewhere ? undefined : book.current;
+  // What was joined takes it, behind its running turn; what cannot be reached does not.
+  const isOutOfReach = book.current?.away === "elsewhere" && book.current.running !== undefined;
+  const session = isOutOfReach ? undefined : book.current;
   const given = {
     prompt: task.prompt,
     mode: task.mode,

@@ -190,7 +190,7 @@ export class Composer {
     const steering = frame.running;
     const sends = frame.enterSends ? "Enter sends" : "Ctrl+Enter sends";
     this.text.placeholder = steering
-      ? `Say something to the running turn. ${sends}`
+      ? `Say something to the running turn${frame.away === "joined" ? " of another window or editor" : ""}. ${sends}`
       : frame.away === "elsewhere"
         ? `A task for a session of this window. ${sends}`
         : `Give a task. @ names files, / lists commands. ${sends}`;

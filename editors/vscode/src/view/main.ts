@@ -144,13 +144,16 @@ setInterval(showTime, 1000);
 function stateOf(now: Frame): string {
   if (now.server !== "running")
     return now.server === "starting" ? "the server is starting" : "the server is not running";
-  if (now.away !== undefined) return AWAY[now.away];
-  if (now.parked || now.open.length > 0) return "needs you";
-  return now.running ? "running" : "idle";
+  if (now.away === "elsewhere" || now.away === "cut off") return AWAY[now.away];
+  const where = now.away === undefined ? "" : JOINED;
+  if (now.parked || now.open.length > 0) return `needs you${where}`;
+  return now.running ? `running${where}` : "idle";
 }
 
+const JOINED = " · another window or editor runs this; buffers and edits stay there";
+
 const AWAY = {
-  elsewhere: "another window or editor runs this; look on here, answer there",
+  elsewhere: "another window or editor runs this and cannot be reached; look on here, answer there",
   "cut off": "cut off in the middle; “Outrider: Resume…” goes on with it",
 } as const;
 
