@@ -1,7 +1,7 @@
 """An MCP server over pipes that misbehaves in as many ways as it has tools. It needs no library.
 
 Arguments: `--many N` gives N more tools, `--pages` never ends the list of its tools, `--wide` defines each of many in 100 kB, `--name NAME` renames the tool `plain`, `--slow-lists` takes half a second for its tools
-once they have changed.
+once they have changed, `--untold` gives `plain` no description, so that its title is shown, `--resources` has resources, which are gone once it is poisoned: then it has a tool `read_resource`.
 """
 
 import json
@@ -59,6 +59,11 @@ def tools():
                 "type": "object",
                 "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}},
             }
+    if "--untold" in sys.argv:
+        del listed[0]["description"]
+        listed[0]["title"] = described
+    if STATE["poisoned"] and "--resources" in sys.argv:
+        listed.append({"name": "read_resource", "description": "Reads.", "inputSchema": TEXT})
     about = "One of many." + " w" * 50_000 * ("--wide" in sys.argv)
     listed += [{"name": f"more_{n}", "description": about, "inputSchema": TEXT} for n in range(MANY)]
     return listed
@@ -74,7 +79,7 @@ def text(words, **more):
 
 def call(request, name, arguments):
     STATE["calls"] += 1
-    if name == PLAIN or name.startswith("more_"):
+    if name in {PLAIN, "read_resource"} or name.startswith("more_"):
         return text(f"{name} {arguments.get('text', '')} {STATE['calls']}")
     if name == "die":
         sys.stderr.write("out of memory \x1b[2J\n")
@@ -168,6 +173,10 @@ def main():
                 "capabilities": {"tools": {"listChanged": True}, "prompts": {}},
                 "serverInfo": {"name": "odd", "version": "1.2"},
             }
+            if "--resources" in sys.argv:
+                result["capabilities"]["resources"] = {}
+        elif method == "resources/list":
+            result = {"resources": []}
         elif method == "tools/list":
             if STATE["poisoned"] and "--slow-lists" in sys.argv:
                 time.sleep(0.5)

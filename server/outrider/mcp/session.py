@@ -375,9 +375,9 @@ def _tools(tools: Sequence[types.Tool], check: Check) -> list[ToolDefinition]:
     room = MOST_DEFINED
     for tool in tools:
         schema: dict[str, Any] = dict(tool.input_schema)
-        said = json.dumps([tool.name, tool.description, schema], sort_keys=True, default=str).encode(
-            "utf-8", "surrogatepass"
-        )
+        hints = tool.annotations.model_dump(mode="json") if tool.annotations is not None else None
+        whole = [tool.name, tool.title, tool.description, schema, hints]
+        said = json.dumps(whole, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
         room -= len(said)
         if room < 0:
             break

@@ -167,16 +167,18 @@ def _resource_tool(connection: Connection, name: str) -> Tool[Any]:
                 ),
             )
 
+        # A rule for it is not one for a tool of that name, which the server may have later.
+        own = hashlib.sha256(f"resources of {connection.name}".encode()).hexdigest()
         what = "the list" if params.uri is None else spelled_out(params.uri)
         key = f"{name}\0{params.uri or ''}"
         return Action(
-            access=Access("execute", grant=f"tool:{key}"),
+            access=Access("execute", grant=f"tool:{key}", definition=own),
             perform=perform,
             title=f"{name}: {what}",
             detail=f"The MCP server {connection.name} is asked for it.",
             digest=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest(),
             covers="this resource",
-            always=[RulePattern(tool=name)],
+            always=[RulePattern(tool=name, script=own)],
         )
 
     told = f"Read a resource of the MCP server {visible(connection.name)} by its URI; without one, list its resources and templates."
