@@ -238,3 +238,13 @@ async def test_an_undo_is_a_change_too(begin, workspace, module):
     await editor.command("outrider.undo", {})
     assert not (workspace / "json.py").exists()
     assert of_servers(await session_of(begin, [], [ALLOW_COMMANDS]))
+
+
+@pytest.mark.parametrize("name", ["node_modules/evil/.mcp.json", "other.mcp.json", ".vscode/sub/mcp.json"])
+async def test_only_the_file_of_the_folder_itself_configures_servers(begin, workspace, name):
+    """A package that was installed brings no server along, and no tree of packages is looked through for one."""
+    write(workspace, name, json.dumps({"mcpServers": {"x": {"command": "touch", "args": ["made"]}}}))
+    editor = await started(begin, [ALLOW_COMMANDS])
+    assert await states(editor) == {}
+    assert not editor.questions
+    assert not (workspace / "made").exists()

@@ -7,6 +7,7 @@ editor is read as it stands there.
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,8 @@ class Place:
     """What their names end with; the whole name where it is a name."""
     form: str = ""
     """Whose form they have, where that differs."""
+    is_one: bool = False
+    """Whether it is about the one file of that name in the folder itself, and not about any further down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def _listed(root: Path, places: Sequence[Place]) -> Iterator[tuple[Place, str, P
     count = 0
     for place in places:
         top = root / place.folder
-        for path in _walk(top, place.suffix, DEEPEST):
+        for path in _one(top, place.suffix) if place.is_one else _walk(top, place.suffix, DEEPEST):
             if count == MOST_FILES:
                 return
             count += 1
@@ -143,6 +146,13 @@ def _listed(root: Path, places: Sequence[Place]) -> Iterator[tuple[Place, str, P
             is_named = place.suffix[:1] != "."
             name = ":".join(parts[:-1]) if is_named else ":".join(parts).removesuffix(place.suffix)
             yield place, name or top.name, path
+
+
+def _one(folder: Path, name: str) -> Iterator[Path]:
+    path = folder / name
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_size <= MOST_BYTES:
+            yield path
 
 
 def _walk(folder: Path, suffix: str, depth: int) -> Iterator[Path]:

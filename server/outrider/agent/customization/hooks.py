@@ -26,10 +26,10 @@ from outrider.ports.patterns import Pattern, PatternError, built, linear
 from outrider.ports.text import visible
 from outrider_protocol.settings import HookPoint, HookSettings, Settings
 
-PLACES: Final = (Place(".claude", "settings.json", "claude"),)
+PLACES: Final = (Place(".claude", "settings.json", "claude", is_one=True),)
 _NOT_TAKEN: Final = (
-    Place(".gemini", "settings.json"),
-    Place(".copilot", "hooks.json"),
+    Place(".gemini", "settings.json", is_one=True),
+    Place(".copilot", "hooks.json", is_one=True),
     Place(".github/hooks", ".json"),
 )
 """Files of other agents whose hooks have a form that is not read; a message says so."""

@@ -26,12 +26,12 @@ from outrider_protocol.log import LoggedEvent
 from outrider_protocol.settings import Settings
 
 PLACES: Final = (
-    Place("", ".mcp.json", "mcpServers"),
-    Place(".vscode", "mcp.json", "servers"),
-    Place(".cursor", "mcp.json", "mcpServers"),
-    Place(".gemini", "settings.json", "mcpServers"),
-    Place(".github", "mcp.json", "mcpServers"),
-    Place(".github/copilot", "mcp.json", "servers"),
+    Place("", ".mcp.json", "mcpServers", is_one=True),
+    Place(".vscode", "mcp.json", "servers", is_one=True),
+    Place(".cursor", "mcp.json", "mcpServers", is_one=True),
+    Place(".gemini", "settings.json", "mcpServers", is_one=True),
+    Place(".github", "mcp.json", "mcpServers", is_one=True),
+    Place(".github/copilot", "mcp.json", "servers", is_one=True),
 )
 """Files of other agents; the form names the key that holds the servers."""
 _NO_CODE: Final = (".md", ".markdown")
