@@ -235,3 +235,21 @@ def test_lists_of_hosts():
     assert named_hosts(["*.example.org"], "docs.example.org")
     assert not named_hosts(["*.example.org"], "example.org")
     assert not named_hosts(["example.org"], "evil-example.org")
+
+
+async def test_a_name_with_other_letters_is_looked_up_and_shown_in_one_form(begin, monkeypatch):
+    """A header takes nothing but ASCII, and letters that look alike are seen."""
+    loop = asyncio.get_running_loop()
+    real = loop.getaddrinfo
+
+    async def knowing(host, port, **how):
+        return await real("127.0.0.1" if host == "xn--bcher-kva.example" else host, port, **how)
+
+    monkeypatch.setattr(loop, "getaddrinfo", knowing)
+    async with serving(HTML) as (port, asked):
+        url = f"http://b\u00fccher.example:{port}/"
+        editor = await read(begin, url, hosts=["xn--bcher-kva.example"])
+    assert asked == ["/"]
+    status, content = results(editor)[0]
+    assert status == "ok"
+    assert content.startswith(f"[From http://xn--bcher-kva.example:{port}/")

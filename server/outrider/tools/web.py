@@ -148,8 +148,11 @@ def _target(url: str) -> _Target | str:
         return "The address must begin with https:// or http://."
     if parts.username is not None or parts.password is not None:
         return "The address contains a user name or a password; leave them out."
-    clean = urlunsplit((parts.scheme, parts.netloc, parts.path or "/", parts.query, ""))
-    return _Target(clean, parts.scheme, host.lower(), port or (80 if parts.scheme == "http" else 443))
+    host = host.lower()
+    # Written as it is looked up: what looks like another name is seen, and a header takes nothing but ASCII.
+    authority = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    clean = urlunsplit((parts.scheme, authority, parts.path or "/", parts.query, ""))
+    return _Target(clean, parts.scheme, host, port or (80 if parts.scheme == "http" else 443))
 
 
 async def _fetched(web: Web, target: _Target, may_go: Callable[[str], bool]) -> ToolResult:
