@@ -144,6 +144,36 @@ async def test_a_skill_is_listed_and_loaded_with_its_files(begin, workspace):
     assert "- pdf: Fill in PDF forms" in skill["description"]
 
 
+@pytest.mark.parametrize("shuts", ["a rule", "the list of shut files", "its name"])
+async def test_a_skill_opens_no_file_that_is_shut(begin, workspace, rules, shuts):
+    """A SKILL.md that is a link makes the folder it leads to the skill's own: that is no way around a rule."""
+    write(workspace, **{"SKILL.md": SKILL, "private/key.txt": "hush hush\n", ".env": "hush hush\n"})
+    (workspace / ".claude" / "skills" / "pdf").mkdir(parents=True)
+    (workspace / ".claude" / "skills" / "pdf" / "SKILL.md").symlink_to(workspace / "SKILL.md")
+    if shuts == "a rule":
+        rules('[[rule]]\ndecision = "deny"\ntool = "read"\npath = "private/**"\n')
+    elif shuts == "the list of shut files":
+        write(workspace, **{".outriderignore": "private/\n"})
+    file = ".env" if shuts == "its name" else "private/key.txt"
+    script = [step({"name": "skill", "input": {"name": "pdf", "file": file}}), DONE]
+    editor = await begin("stock", script, answers=["Reject"])
+    await editor.run("Fill in")
+    (result,) = of_type(editor, "tool.finished")
+    assert result["status"] == "denied"
+    assert "hush" not in str(editor.events)
+
+
+async def test_a_file_of_a_skill_is_read_as_the_editor_has_it(begin, workspace):
+    write(workspace, **{".claude/skills/pdf/SKILL.md": SKILL, ".claude/skills/pdf/FORMS.md": "Old.\n"})
+    editor = await begin(
+        "stock", [step({"name": "skill", "input": {"name": "pdf", "file": "FORMS.md"}}), DONE]
+    )
+    editor.open(".claude/skills/pdf/FORMS.md")
+    editor.type(".claude/skills/pdf/FORMS.md", "New.\n")
+    await editor.run("Fill in")
+    assert of_type(editor, "tool.finished")[0]["content"] == "Old.\nNew.\n"
+
+
 async def test_a_user_calls_a_skill_as_a_command(begin, workspace):
     write(workspace, **{".agents/skills/pdf/SKILL.md": SKILL})
     editor = await begin("stock", [DONE])

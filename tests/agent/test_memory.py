@@ -90,3 +90,19 @@ async def test_a_planning_turn_remembers_nothing(begin):
     editor = await begin("stock", [DONE], ON)
     await editor.run("Plan", mode="plan")
     assert "remember" not in editor.events_of("model.requested")[0]["data"]["tools"]
+
+
+@pytest.mark.parametrize("size", [1_000_001, 20_000_000_000])
+async def test_a_file_that_is_too_long_is_read_from_its_end_and_stays_whole(begin, workspace, size):
+    """No line of it is lost, and no room is taken for a file of holes, which takes none on the disk."""
+    path = workspace / ".outrider" / "memory.md"
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        file.seek(size)
+        file.write(b"\n- The last line.\n")
+    before = path.stat().st_size
+    editor = await begin("stock", [remember("Tabs."), DONE], ON, answers=["Allow once"])
+    assert (await editor.run("Work"))["outcome"] == "completed"
+    assert "- The last line." in (await sent(editor))[-1][0].text
+    assert results(editor)[0] == ("error", f"The line was not saved: {path} has more than 1000000 bytes")
+    assert path.stat().st_size == before

@@ -79,7 +79,9 @@ def _add(path: Path, line: str, *, may_be_link: bool) -> bool:
     if not may_be_link and (path.is_symlink() or path.parent.is_symlink()):
         raise OSError(f"{path} is a link")
     with locked(path):
-        text = path.read_bytes()[:MOST_BYTES].decode("utf-8") if path.exists() else HEADING
+        if path.exists() and path.stat().st_size > MOST_BYTES:
+            raise OSError(f"{path} has more than {MOST_BYTES} bytes")
+        text = path.read_text("utf-8") if path.exists() else HEADING
         entry = f"- {line}"
         if entry in text.splitlines():
             return True

@@ -15,6 +15,8 @@ from outrider.ports.model import ToolCall
 from outrider.ports.text import visible
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool, VaryingTool
+from outrider.workspace.documents.overlay import ReadProblem
+from outrider.workspace.paths import PathProblem
 
 NAME: Final = "skill"
 LISTED: Final = 250
@@ -59,10 +61,12 @@ def skill_tool(skills: Sequence[Skill]) -> Tool[Any] | None:
     if not known:
         return None
 
-    async def plan(params: Which, _call: ToolCall, _context: ToolContext) -> Action | ToolResult:
+    async def plan(params: Which, _call: ToolCall, context: ToolContext) -> Action | ToolResult:
         skill = known.get(params.name)
         if skill is None:
             return error(f"There is no skill {params.name!r}. There are: {', '.join(known)}.")
+        if skill.source == "workspace" and params.file is not None:
+            return await _of_workspace(skill, params.file, context)
 
         async def perform() -> ToolResult:
             return await asyncio.to_thread(_loaded, skill, params.file)
@@ -70,6 +74,26 @@ def skill_tool(skills: Sequence[Skill]) -> Tool[Any] | None:
         return Action(access=Access("read"), perform=perform, title=f"Skill {skill.name}")
 
     return VaryingTool(NAME, f"{_TOLD}\n{_list(list(known.values()))}", "read", Which, plan)
+
+
+async def _of_workspace(skill: Skill, name: str, context: ToolContext) -> Action | ToolResult:
+    """A file of a skill of the workspace: rules, and what shuts files, hold for it as for any other file there."""
+    located = await context.workspace.folders.locate(str(skill.folder / name))
+    real = None if isinstance(located, PathProblem) else located.resolved
+    if isinstance(located, PathProblem) or real is None or not located.inside:
+        return error(f"{name} is not a file of the skill {skill.name}.")
+
+    async def perform() -> ToolResult:
+        if located.own or not real.is_relative_to(skill.folder):
+            return await asyncio.to_thread(_file, skill, name)
+        found = await context.workspace.overlay.read(located)
+        return error(found.message) if isinstance(found, ReadProblem) else ok(found.text[:MOST_BYTES])
+
+    return Action(
+        access=Access("read", grant=f"read:{located.uri}", paths=[located.names]),
+        perform=perform,
+        title=f"Skill {skill.name}: {located.shown}",
+    )
 
 
 def _list(skills: Sequence[Skill]) -> str:
@@ -104,7 +128,8 @@ def _file(skill: Skill, name: str) -> ToolResult:
     try:
         if not path.is_file():
             return error(f"The skill {skill.name} has no file {name}.")
-        content = path.read_bytes()[:MOST_BYTES]
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES)
     except OSError as problem:
         return error(f"{name} cannot be read: {problem.strerror}")
     return ok(content.decode("utf-8", "replace"))

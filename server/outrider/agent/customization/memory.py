@@ -80,7 +80,9 @@ def _text(path: Path) -> str | None:
             and os.path.realpath(path) != os.path.realpath(path.parent.parent) + f"/{OWN_FOLDER}/{FILE}"
         ):
             return None  # what a link brings in from elsewhere is not the folder's
-        text = path.read_bytes()[-4 * MOST_CHARACTERS :].decode("utf-8", "ignore").strip()
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 4 * MOST_CHARACTERS))
+            text = file.read(4 * MOST_CHARACTERS).decode("utf-8", "ignore").strip()
     except OSError:
         return None
     return visible(text[-MOST_CHARACTERS:]) or None
