@@ -57,6 +57,16 @@ async def test_a_name_that_no_rule_could_name_becomes_a_word(acp):
         assert client.permissions[0].title.startswith("My-odd-server__plain")
 
 
+async def test_of_two_that_become_one_word_the_second_is_named_and_not_used(acp):
+    turns = [call("my-odd__plain", text="hello"), DONE]
+    async with acp("plain", turns, ["Allow once"]) as client:
+        second = {"name": "my odd", "command": "touch", "args": ["made"], "env": []}
+        await client.prompt(await begun(client, stdio("my-odd"), second), "Try it")
+        assert not (client.workspace / "made").exists()
+        assert "The MCP server my odd is not used: another one is called my-odd, too." in client.said()
+        assert "plain hello 1" in str(client.of("tool_call_update")[-1])
+
+
 @pytest.mark.parametrize(
     ("servers", "place"),
     [

@@ -29,6 +29,7 @@ from outrider.acp.capabilities import as_list, as_object
 from outrider.agent.interaction.quoting import code_block
 from outrider.mcp.configuration import word_for
 from outrider.ports.patterns import linear
+from outrider.ports.text import visible
 from outrider.workspace.images import BYTES_LIMIT, image_head
 from outrider.workspace.paths import Folders, path_of
 
@@ -287,6 +288,11 @@ def servers_of_request(given: Any, cwd: Path) -> HandedOver | Flaw:
             return Flaw(f"mcpServers[{number}]{place}", first["msg"])
         # Clients let their users name a server as they like; a rule can only name it by a word.
         name = word_for(read.name) or f"server-{number + 1}"
+        if name in servers:
+            left_out.append(
+                f"The MCP server {visible(read.name)} is not used: another one is called {name}, too."
+            )
+            continue
         if isinstance(read, McpServerStdio):
             env = {each.name: each.value for each in read.env}
             servers[name] = {"command": read.command, "args": read.args, "env": env, "cwd": str(cwd)}
