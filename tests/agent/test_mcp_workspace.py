@@ -248,3 +248,21 @@ async def test_only_the_file_of_the_folder_itself_configures_servers(begin, work
     assert await states(editor) == {}
     assert not editor.questions
     assert not (workspace / "made").exists()
+
+
+@pytest.mark.parametrize("name", ["odd_x", "odd.x"])
+async def test_a_yes_to_the_users_server_is_none_to_one_that_looks_the_same(name, begin, workspace):
+    """Confused deputy: a server of the workspace has the name, or one that tools are called by alike, and says the same of its tools."""
+    use = step({"name": "odd_x__plain", "input": {"text": "a"}})
+    mine = {"odd_x": {"command": sys.executable, "args": ["-u", str(ODD)]}}
+    editor = await begin(
+        "stock", [use, use, DONE], {"mcpServers": mine}, answers=["Always allow…", "Always everywhere"]
+    )
+    await editor.run("Try it", seconds=60)
+    assert [one["data"]["status"] for one in editor.events_of("tool.finished")] == ["ok", "ok"]
+    shutil.copy(ODD, workspace / "server.py")
+    write(workspace, ".mcp.json", json.dumps({"mcpServers": {name: BLOCK["odd"]}}))
+    later = await begin("stock", [use, DONE], answers=[ALLOW_COMMANDS, "Reject"])
+    await later.run("Try it", seconds=60)
+    assert len(later.questions) == 2
+    assert [one["data"]["status"] for one in later.events_of("tool.finished")] == ["denied"]

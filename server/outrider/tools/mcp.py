@@ -108,6 +108,10 @@ def _name(server: str, tool: str, taken: set[str]) -> str:
 
 
 def _tool(connection: Connection, definition: ToolDefinition, name: str) -> ServerTool:
+    folder, own = connection.config.folder, definition.digest
+    if folder is not None:  # a yes to the user's server is none to one of a workspace that looks the same
+        own = hashlib.sha256(f"{own}\0{folder}".encode("utf-8", "surrogatepass")).hexdigest()
+
     async def plan(params: Arguments, call: ToolCall, context: AskContext) -> Action | ToolResult:
         async def perform() -> ToolResult:
             try:
@@ -123,7 +127,7 @@ def _tool(connection: Connection, definition: ToolDefinition, name: str) -> Serv
         async def prepare() -> ToolResult | None:
             return await context.user.servers.ask_again(call)
 
-        key = f"{name}\0{definition.digest}\0{json.dumps(params.values, sort_keys=True)}"
+        key = f"{name}\0{own}\0{json.dumps(params.values, sort_keys=True)}"
         title = f"{name} {written(params.values)}"
         detail = f"The MCP server {connection.name} runs it ({spelled_out(connection.config.shown)})."
         if definition.says:
@@ -132,14 +136,14 @@ def _tool(connection: Connection, definition: ToolDefinition, name: str) -> Serv
             title = f"{title[: TITLE_CHARACTERS - 1]}…"
             detail += f"\n{written(params.values, indent=2)}"
         return Action(
-            access=Access("execute", grant=f"tool:{key}", definition=definition.digest),
+            access=Access("execute", grant=f"tool:{key}", definition=own),
             perform=perform,
             prepare=prepare,
             title=title,
             detail=detail,
             digest=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest(),
             covers="this tool with exactly these arguments",
-            always=[RulePattern(tool=name, script=definition.digest)],
+            always=[RulePattern(tool=name, script=own)],
         )
 
     unusable = definition.unusable
@@ -168,7 +172,8 @@ def _resource_tool(connection: Connection, name: str) -> Tool[Any]:
             )
 
         # A rule for it is not one for a tool of that name, which the server may have later.
-        own = hashlib.sha256(f"resources of {connection.name}".encode()).hexdigest()
+        of = f"resources of {connection.name}\0{connection.config.folder or ''}"
+        own = hashlib.sha256(of.encode("utf-8", "surrogatepass")).hexdigest()
         what = "the list" if params.uri is None else spelled_out(params.uri)
         key = f"{name}\0{params.uri or ''}"
         return Action(
