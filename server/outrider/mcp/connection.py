@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig
 from outrider.mcp.results import Answer, Given, Lists, Progress, ToolDefinition
+from outrider.ports.text import visible
 
 if TYPE_CHECKING:
     from outrider.mcp.login import Login
@@ -365,7 +366,7 @@ class Connection:
         self._said = text
 
     def _last_words(self) -> str:
-        said = self._said.strip()[-LAST_WORDS:]
+        said = visible(self._said.strip()[-LAST_WORDS:])
         return f". Its last words: {said}" if said else ""
 
     def _why_gone(self, session: "Session") -> str:

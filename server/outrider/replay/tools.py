@@ -226,11 +226,16 @@ class _Story:
         # Such as a list of what a language server could change.
         only_says = self._effect == "edit" and ask is None and not decided
         only_says = only_says and [one.type for one in self._events][:2] == ["tool.started", "tool.finished"]
+        # Where nothing but reading is possible, a rule allowed a command only because it just reads.
+        is_closed = self._context.rules.permission_mode == "read-only"
+        only_reads = decided.get("rule") == ONLY_READS or (
+            is_closed and by_rule.get("decision", "reject") != "reject"
+        )
         access = Access(
             "read" if only_says else self._effect,
             inside=ask is None or ("grant" in given if self._effect == "execute" else not leaves),
             grant=(given or by_rule).get("grant"),
-            command=_READS if decided.get("rule") == ONLY_READS else None,
+            command=_READS if only_reads else None,
             ends_own=decided.get("rule") == ENDS_OWN,
             can_be_undone=decided.get("rule") == CAN_BE_UNDONE,
         )

@@ -45,6 +45,7 @@ DESCRIPTION: Final = 200
 """Characters of a description that are shown."""
 
 # A counted repeat of all letters would take RE2 a tenth of a second to compile.
+_NAME: Final = linear("command.name", r"[\pL\pN_.:-]+")
 _CALL: Final = linear("command.call", r"^/([\pL\pN_.:-]+)(?:\s|$)")
 
 
@@ -132,7 +133,9 @@ class CustomCommands:
             *await self._files.of_user(OF_HOME, OF_USER),
             *await self._files.of_workspace(PLACES),
         ]
-        made = await asyncio.to_thread(lambda: [one for file in found if (one := read(file))])
+        # Others cannot be called, and could hold what nobody sees.
+        named = [file for file in found if _NAME.fullmatch(file.name)]
+        made = await asyncio.to_thread(lambda: [one for file in named if (one := read(file))])
         others = await self.others.listed() if self.others is not None else ()
         by_name: dict[str, CustomCommand] = {}
         for command in [*made, *await self._skills(), *others]:

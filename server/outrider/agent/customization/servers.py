@@ -21,6 +21,7 @@ from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig, read_servers, scripts_of
 from outrider.mcp.connection import Connection, NotConnectedError
 from outrider.permissions.policy.trust import SERVER_KEY, NamedCommand
+from outrider.ports.text import visible
 from outrider.ports.toml import read_toml
 from outrider_protocol.log import LoggedEvent
 from outrider_protocol.settings import Settings
@@ -129,6 +130,7 @@ class Servers:
             for connection in self.all
             if connection.state == "ready"
             for prompt in connection.lists.prompts
+            if visible(prompt.name) == prompt.name
         ]
 
     async def text_of(self, command: CustomCommand, arguments: str) -> str | NotInvoked:
