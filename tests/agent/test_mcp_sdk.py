@@ -11,6 +11,7 @@ import tracemalloc
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -200,4 +201,28 @@ async def test_a_log_in_begins_only_when_the_user_asks_and_its_token_is_kept(tmp
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert "token_0" in json.loads(kept.read_text())[f"mcp sdk {url}"]
     await asyncio.gather(*tasks)
+    await house.supervisor.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["GET /callback?code=stolen&state=guessed HTTP/1.1", "GET /callback?code=stolen HTTP/1.1"],
+)
+async def test_a_page_of_somebody_else_logs_nobody_in(tmp_path, line):
+    """Confused deputy: another page of the browser calls the page that waits for the code, with a code of its own."""
+    shown = asyncio.get_running_loop().create_future()
+    house = around(tmp_path, lambda _name, page: shown.set_result(page))
+    async with serving("--login") as url:
+        connection = connection_to(url, house)
+        connection.log_in()
+        asked = parse_qs(urlsplit(await asyncio.wait_for(shown, 60)).query)
+        port = urlsplit(asked["redirect_uri"][0]).port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{line}\r\n\r\n".encode())
+        await reader.read()
+        writer.close()
+        assert not await connection.ready(60)
+        await connection.close()
+    kept = tmp_path / FILE
+    assert not kept.exists() or "access_token" not in kept.read_text()
     await house.supervisor.close()
