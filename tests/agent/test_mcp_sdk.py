@@ -226,3 +226,43 @@ async def test_a_page_of_somebody_else_logs_nobody_in(tmp_path, line):
     kept = tmp_path / FILE
     assert not kept.exists() or "access_token" not in kept.read_text()
     await house.supervisor.close()
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "reached"),
+    [
+        ("https://mcp.example/mcp", "https://login.example/x", "203.0.114.9"),
+        ("https://mcp.example/mcp", "https://inside.example/x", None),
+        ("https://mcp.example/mcp", "http://127.0.0.1:6379/", None),
+        ("https://mcp.example/mcp", "http://[::ffff:10.0.0.1]/", None),
+        # A server of one's own network may have its log-in there.
+        ("https://inside.example/mcp", "https://login.inside.example/x", "login.inside.example"),
+        ("https://mcp.example/mcp", "https://mcp.example/other", "mcp.example"),
+    ],
+)
+async def test_a_server_of_the_internet_leads_to_no_private_network(own, other, reached):
+    """Address rebinding: what the name stands for is looked at once, and the connection goes just there."""
+    from outrider.mcp import http
+
+    names = {"mcp.example": "203.0.114.8", "login.example": "203.0.114.9", "inside.example": "10.0.0.7"}
+    looked, asked = [], []
+
+    async def look_up(host, _port):
+        looked.append(host)
+        return [names.get(host, "10.0.0.9")]
+
+    class Inner(http.httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            asked.append(request)
+            return http.httpx2.Response(200, stream=http.httpx2.ByteStream(b"{}"))
+
+    client = http.httpx2.AsyncClient(transport=http._BoundedTransport(Inner(), own, look_up))
+    if reached is None:
+        with pytest.raises(http.httpx2.ConnectError, match="leads to"):
+            await client.get(other)
+        assert not asked
+        return
+    await client.get(other)
+    assert asked[0].url.host == reached
+    assert asked[0].headers["host"] == http.httpx2.URL(other).host
+    assert looked.count(http.httpx2.URL(other).host) <= 1

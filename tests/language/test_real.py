@@ -93,12 +93,12 @@ def needs(program):
 
 
 def name(uri):
-    return uri.rpartition("/work/")[2]
+    return uri.rpartition("/project/")[2]
 
 
 @pytest.mark.parametrize("server", SERVERS)
 async def test_what_an_edit_breaks_is_found_and_a_rename_changes_every_file(server, tmp_path):
-    tmp_path /= "work"
+    tmp_path /= "project"
     tmp_path.mkdir()
     program, (file, text, old, new, other, use, besides) = SERVERS[server]
     needs(program)

@@ -4,8 +4,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-ACCEPTED: Final = "gzip, deflate"
-"""What a request says in `Accept-Encoding`."""
+ACCEPTED: Final = "gzip"
+"""What a request says in `Accept-Encoding`. Of `deflate` there are two kinds, of which one is taken where it comes unasked."""
 AT_ONCE: Final = 64 * 1024
 """Bytes of a piece at most."""
 _PACKED: Final = frozenset({"gzip", "x-gzip", "deflate"})
