@@ -46,7 +46,7 @@ async def test_what_initialize_says():
             "workspaceFolders": {"supported": True, "changeNotifications": True},
             "fileOperations": {"didRename": {"filters": [{"scheme": "file", "pattern": {"glob": "**"}}]}},
         },
-        "experimental": {"outrider": {"protocolVersion": 1, "extensions": ["ask", "diagnostics", "save"]}},
+        "experimental": {"outrider": {"protocolVersion": 1, "extensions": ["ask", "language", "save"]}},
     }
 
 
