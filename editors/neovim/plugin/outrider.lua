@@ -51,6 +51,7 @@ for _, name in ipairs({
   'mode',
   'permissions',
   'setup',
+  'servers',
   'doctor',
   'log',
   'restart',

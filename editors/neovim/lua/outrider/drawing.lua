@@ -85,8 +85,13 @@ function M.searches(searches)
   return vim.tbl_map(function(one)
     local page = one.pages[1] and one.pages[1].url or ''
     local did = one.query and ('searched the web for “' .. one.query .. '”') or ('opened ' .. page)
-    local found = one.query and #one.pages > 0 and (': %d page%s'):format(#one.pages, #one.pages > 1 and 's' or '')
-    return M.short('· ' .. did .. (found or '') .. (one.problem and (' (failed: ' .. one.problem .. ')') or ''), 200)
+    local found = one.query
+      and #one.pages > 0
+      and (': %d page%s'):format(#one.pages, #one.pages > 1 and 's' or '')
+    return M.short(
+      '· ' .. did .. (found or '') .. (one.problem and (' (failed: ' .. one.problem .. ')') or ''),
+      200
+    )
   end, searches)
 end
 

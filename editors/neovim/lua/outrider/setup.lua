@@ -134,7 +134,9 @@ local SET_UP = 'Set up a model'
 ---@param more string? said behind it
 function M.refused(client, problem, again, more)
   -- How one comes to a model in a terminal is no way for who is in the editor.
-  local said = (problem.message or vim.inspect(problem)):gsub(': run `outrider setup` in a terminal', ''):gsub('%.$', '')
+  local said = (problem.message or vim.inspect(problem))
+    :gsub(': run `outrider setup` in a terminal', '')
+    :gsub('%.$', '')
   local function tell()
     log.say('error', vim.trim(('Outrider: %s. %s'):format(said, more or '')))
   end

@@ -41,7 +41,12 @@ end
 ---@param again fun()? sends it once more
 local function refused(client, task, problem, again)
   unsent[place(client)] = task
-  require('outrider.setup').refused(client, problem, again, '`:Outrider run` without a task has what you wrote.')
+  require('outrider.setup').refused(
+    client,
+    problem,
+    again,
+    '`:Outrider run` without a task has what you wrote.'
+  )
 end
 
 local function send(client, prompt, options)
