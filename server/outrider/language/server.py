@@ -252,6 +252,7 @@ class Server:
             said = await connection.run()
         finally:
             connection.close()
+            process.discard()  # the one that is started in its place takes its name here
             if self._connection is connection and self.state == "running":
                 _log.info("%s ended by itself: %s", self.row.name, said)
                 self._failed(f"it ended by itself: {said}" if said else "it ended by itself")
