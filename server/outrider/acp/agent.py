@@ -325,7 +325,7 @@ class Agent:
         return {}
 
     async def _delete(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Remove a session for good, one that is open here as well; that there is none is no error (ACP, "Session Delete")."""
+        """Remove a session for good, also one that is open here. An unknown session is no error (ACP, "Session Delete")."""
         session_id = _text(params, "sessionId")
         if session_id in self._sessions:
             await self._close_session(params)

@@ -1,4 +1,4 @@
-/** Who runs the sessions of other processes now: joined, let go of, or gone. */
+/** Sessions of other processes: which are joined, which were released, and whose process has ended. */
 
 import type { SessionBook } from "./book.js";
 import type { SessionState } from "./session.js";

@@ -18,7 +18,7 @@ export interface Next {
   /** Empty where none is known. */
   readonly model: string;
   readonly permissionMode: PermissionMode | undefined;
-  /** Whether there is none to work with, as the server says. */
+  /** Whether no model is set, as the server says. */
   readonly lacksModel?: boolean;
 }
 

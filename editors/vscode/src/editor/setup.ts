@@ -84,7 +84,7 @@ async function tellOfSaved({ model = "", note, file = "" }: SetupResult): Promis
 }
 
 /**
- * Do something that needs a model; where there is none, the message leads to one, and then it is done.
+ * Do something that needs a model. If no model is set, a message leads to the set-up, and it is done afterwards.
  *
  * @param left what is done where the user does not come to a model
  */

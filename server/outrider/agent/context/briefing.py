@@ -226,7 +226,7 @@ class Briefing:
         return Message("user", f"{STEERING}{text}", images=images), pictures
 
     async def instructions_near(self, paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-        """What is told of those that `InstructionFiles.near` finds."""
+        """The instruction files that `InstructionFiles.near` finds, as the model is told them."""
         found = await self._instructions.near(paths, known)
         return {
             path: f"Instructions for the files in {folder_of(path)}, from {path}:\n{text}"

@@ -99,7 +99,7 @@ class InstructionFiles:
         return None
 
     async def _with_imports(self, located: Located, text: str, limit: int) -> str:
-        """A text with those behind it that it imports, each once; only what lies in its own workspace folder, and is not shut."""
+        """A text, followed by the files that it imports, each once. Files outside its workspace folder and secret files are left out."""
         folder = self._workspace.folders.folder_of(located.display)
         if folder is None or located.resolved is None:
             return text

@@ -82,12 +82,12 @@ class ScopedInstructions:
         return self._all
 
     async def withheld_in(self, folder: Folder) -> str | None:
-        """The path of the first one in a folder that is not trusted; None where there is none."""
+        """The path of the first rules file in an untrusted folder; None if there is no such file."""
         found = await self._files.of_workspace(PLACES, trusted=False)
         return next((one.path for one in found if one.folder is folder), None)
 
     async def about(self, paths: Mapping[str, Path], known: Mapping[str, str]) -> dict[str, str]:
-        """What is told of those that are about some files.
+        """The rules that apply to some files, as the model is told them.
 
         Args:
             paths: The files, as the tools name them, each with its path on the disk.
