@@ -54,7 +54,7 @@ async def test_an_undo_lets_no_turn_go_on_that_was_cut_off(in_place, workspace, 
         assert paths == ({"a.txt", "b.txt"} if in_place else {"a.txt"})
         assert (undone["conflicts"], undone["notUndoable"]) == ([], [])
         assert read(workspace) == [BEFORE, BEFORE, None]
-        assert await editor.command("outrider.status") == {"sessions": []}
+        assert (await editor.command("outrider.status"))["sessions"] == []
         await editor.command("outrider.redo", given)
         assert read(workspace)[0] != BEFORE
         await editor.command("outrider.undo", given)

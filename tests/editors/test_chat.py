@@ -54,6 +54,8 @@ def chatting(workspace, *turns, rows=24, columns=80, arguments=(), **environment
 
 def answer(terminal, *keys):
     terminal.read("leave it")
+    if keys[0] != "\t":
+        terminal.wait(lambda: "(Tab" not in terminal.text)  # it takes no key before
     for key in keys:
         terminal.keys(key)
         terminal.wait(later(0.1))  # the end of a line that more follows at once was pasted

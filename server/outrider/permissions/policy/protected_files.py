@@ -69,7 +69,7 @@ OBEYED: Final = (
         ".clinerules/*", ".roorules", ".goosehints", ".aider.conf.yml", ".mcp.json", "opencode.json", "opencode.jsonc",
         ".claude/*", ".gemini/*", ".codex/*", ".windsurf/*", ".cursor/*", ".roo/*", ".kilocode/*", ".continue/*", ".amazonq/*", ".kiro/*", ".trae/*", ".junie/*",
         ".opencode/*", ".goose/*", ".rules", "warp.md", ".openhands/*", ".crush.json", "crush.json", ".crush/*", ".warp/*",  ".qwen/*", ".qoder/*", ".factory/*", ".augment/*", ".agents/*", ".agent/*", ".github/instructions/*", ".github/prompts/*", ".github/agents/*", ".github/hooks/*",
-        ".github/skills/*", ".github/mcp.json", ".github/chatmodes/*", ".copilot/*", ".roomodes", "qwen.md", ".codebuddy/*", "codebuddy.md",
+        ".github/skills/*", ".github/mcp.json", ".github/copilot/*", ".github/chatmodes/*", ".copilot/*", ".roomodes", "qwen.md", ".codebuddy/*", "codebuddy.md",
     )),
     Obeyed("shells run it", (
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
