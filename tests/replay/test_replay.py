@@ -6,7 +6,9 @@ import pytest
 
 from outrider.agent.loop import tool_context
 from outrider.permissions.policy.decide import Judgement
+from outrider.ports.events import messages_of
 from outrider.replay.play import Replayed, ReplayProblem, play
+from outrider.store.exported import events_of
 from outrider.testing.editor.answers import Dismiss
 from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.scenario import embedded, scripted, start_session
@@ -83,6 +85,33 @@ async def test_a_session_is_run_again_with_nothing_but_its_log(workspace):
     ]
     assert ran.read_text() == before, "a command was run"
     assert not workspace.exists()
+
+
+async def test_a_job_may_end_while_the_turn_does_anything(workspace):
+    job = ("run_command", {"command": "sleep 2", "background": True}, "c_start")
+    read = ("read_job", {"job": "job_1", "wait": 30}, "c_wait")
+    model = scripted(workspace, [calls(job), calls(READ), calls(read), {"text": "Done."}])
+    settings = {"permissionMode": "full", "testing": {"clock": None, "ids": "sequential"}}
+    async with start_session("stock", workspace, model, settings) as editor:
+        assert (await editor.run("Tidy up"))["outcome"] == "completed"
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    known = events_of(export)
+    events = [
+        event.model_copy(
+            update={"data": {**event.data, "messages": messages_of(typed, lambda s: known[s - 1])}}
+        )
+        if event.type
+        == "model.requested"  # it names an earlier request by its seq, which is another one here
+        else event
+        for event, typed in zip(export.events, known, strict=True)
+    ]
+    (ended,) = (event for event in events if event.type == "job.finished")
+    assert "told" not in ended.data, "it ended before it was waited for"
+    others = [event for event in events if event is not ended]
+    ends = {e.data["callId"]: number for number, e in enumerate(others) if e.type == "tool.finished"}
+    for place in range(ends["c_start"] + 1, ends["c_wait"] + 1):
+        replayed = await play(with_events(export, [*others[:place], ended, *others[place:]]))
+        assert replayed == Replayed(len(events), 0, None), f"before {others[place].type}"
 
 
 async def test_every_prefix_of_a_log_is_run_again(workspace):

@@ -53,13 +53,19 @@ class RecordedLog:
         """Take what comes; `on_event` is called with each event that is as it was."""
         self._tape = tape
         self._on_event = on_event
+        self.let_in: Callable[[LoggedEvent], None] = lambda _: None
+        """Appends an event that only tells of what came from outside. Nobody waited for it, and so it may be due only now."""
         self.difference: Difference | None = None
         self.fault: Exception | None = None
         """What the observer of the events raised."""
 
     def append(self, event: AnyEvent, *, blobs: Mapping[str, bytes]) -> AnyEvent:
         """Compare an event with the next one of the log; gives that one, if it is the same."""
-        tape, expected, got = self._tape, self._tape.next, cast("LoggedEvent", event)
+        tape, got = self._tape, cast("LoggedEvent", event)
+        while (expected := tape.next) is not None and expected.type != event.type and tape.tells(expected):
+            self.let_in(expected)
+            if tape.next is expected:
+                break
         has_ended = tape.has_ended and event.type not in _AT_A_RESTART and event.turn_id is not None
         tape.is_over = tape.is_over or has_ended  # what a turn does after the end of its process is not known
         if tape.is_over:

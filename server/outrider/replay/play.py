@@ -136,6 +136,7 @@ class _Player:
 
     def __init__(self, export: Export, tape: Tape, log: RecordedLog, app: App) -> None:
         self._export, self._tape, self._log = export, tape, log
+        log.let_in = self._take_over
         self._clock, self._calls = RecordedClock(tape), RecordedCalls(tape)
         self._session: Session | None = None
         self._record: Record | None = None

@@ -24,6 +24,10 @@ _FROM_OUTSIDE: Final = frozenset({
     "queue.changed", "conversation.restored", "verdict.found",
 })  # fmt: skip
 """Events that tell of what came from outside."""
+_TELLING: Final = frozenset({
+    "job.finished", "session.titled", "session.renamed", "verdict.found", "workspace.renamed", "workspace.touched",
+})  # fmt: skip
+"""Those that come while a turn is doing something else: it goes on as if they had not come."""
 _ELSEWHERE: Final = frozenset({"session.restored", "session.forked", "session.imported"})
 """Events before which the process came to its end that wrote what is before them."""
 _WAITING: Final = frozenset({
@@ -146,6 +150,10 @@ class Tape:
     async def moved(self) -> None:
         """Wait until something of the tape is another."""
         await self._moved.wait()
+
+    def tells(self, event: LoggedEvent) -> bool:
+        """Whether an event only tells of what came from outside, and no turn waited for it."""
+        return event.type in _TELLING and any(one.event is event for one in self.inputs)
 
     def _is_fed(self, seq: int) -> bool:
         """Whether all is let in that came before an event."""
