@@ -189,12 +189,12 @@ class HookCall(TypedDict):
     refuses: NotRequired[bool]
 
 class HookStarted(EventData):
-    on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd"]
+    on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd", "sessionEnd"]
     callId: NotRequired[str]
     calls: list[HookCall]
 
 class HookFinished(EventData):
-    on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd"]
+    on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd", "sessionEnd"]
     callId: NotRequired[str]
     refused: NotRequired[str]
     asks: NotRequired[str]
@@ -674,7 +674,7 @@ class AutoLimited(EventData):
 
 class JobStarted(EventData):
     jobId: str
-    callId: str
+    callId: NotRequired[str]
     command: str
     cwd: str
     sandboxed: bool

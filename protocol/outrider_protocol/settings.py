@@ -399,7 +399,7 @@ class WebSettings(Wire):
     and of private networks must be named themselves."""
 
 
-HookPoint = Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd"]
+HookPoint = Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd", "sessionEnd"]
 
 
 class HookSettings(Wire):
@@ -410,7 +410,7 @@ class HookSettings(Wire):
     """
 
     on: HookPoint
-    """When it runs. `turnStart` is before the prompt is sent."""
+    """When it runs. `turnStart` is before the prompt is sent; `sessionEnd` takes 3 s at most, and undo does not cover what it changes."""
     command: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
     """What is run, by bash in the first workspace folder, with the permissions and the sandbox of commands."""
     tools: list[str] = Field(default_factory=list[str])

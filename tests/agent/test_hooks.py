@@ -6,7 +6,12 @@ import pytest
 from scripting import DONE, call, step
 from test_context import sent
 
+from outrider.agent.session import end_hooks
+from outrider.replay.play import Replayed
+from outrider.replay.play import play as play_again
+from outrider.testing.scenario import scripted, start_session
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
+from replayed import exports_of
 
 pytestmark = pytest.mark.usefixtures("replayed_at_once")
 
@@ -298,3 +303,71 @@ async def test_the_doctor_says_what_is_withheld(begin, workspace):
     assert checks["not trusted"]["detail"] == (
         "1 skill, MCP servers (.mcp.json) and hooks (.claude/settings.json) are ignored: run `outrider trust add` if you trust them"
     )
+
+
+# --- the end of a session ------------------------------------------------------------------------------------
+
+LOOK = step(call("read_file", path="tariff.py"))
+
+
+async def ended(workspace, *hooks, script=(LOOK, DONE), mode="agent", answers=(), **settings):
+    """The events of a session after its end, and the editor of that time."""
+    model = scripted(workspace, list(script))
+    given = {"hooks": list(hooks), **settings}
+    async with start_session("stock", workspace, model, given, answers=list(answers)) as editor:
+        await editor.run("Do it", mode=mode)
+    (export,) = await exports_of(workspace.parent / f"{workspace.name}.state")
+    assert await play_again(export) == Replayed(len(export.events), 0, None)
+    return export.events, editor
+
+
+async def test_a_hook_at_the_end_of_a_session_gets_json_and_is_a_job_of_no_turn(workspace):
+    events, _ = await ended(workspace, hook("sessionEnd", "cat > ended.json"), permissionMode="full")
+    told = json.loads((workspace / "ended.json").read_text())
+    assert told == {"on": "sessionEnd", "sessionId": events[0].session_id, "reason": "shutdown"}
+    started, finished, closed = events[-3:]
+    assert (started.type, finished.type, closed.type) == ("job.started", "job.finished", "session.closed")
+    assert started.turn_id is None
+    assert "callId" not in started.data
+    assert (finished.data["status"], finished.data["exitCode"]) == ("exited", 0)
+    assert "told" not in finished.data
+
+
+async def test_at_the_end_of_a_session_that_only_reads_no_hook_changes_anything(workspace):
+    events, editor = await ended(
+        workspace, hook("sessionEnd", "touch ended"), mode="plan", permissionMode="full"
+    )
+    assert not (workspace / "ended").exists()
+    assert "job.started" not in [event.type for event in events]
+    assert any("did not run: the session is read-only" in said.text for said in editor.said)
+
+
+async def test_at_the_end_of_a_session_nobody_is_asked_and_deny_beats_allow(workspace):
+    (workspace / ".outrider").mkdir()
+    (workspace / ".outrider/rules.toml").write_text(
+        '[[rule]]\ndecision = "deny"\ntool = "run_command"\ncommand = "touch"\n'
+    )
+    events, editor = await ended(workspace, hook("sessionEnd", "touch ended"), permissionMode="full")
+    assert not (workspace / "ended").exists()
+    assert "job.started" not in [event.type for event in events]
+    assert not editor.questions
+    assert any("did not run: rule: deny run_command" in said.text for said in editor.said)
+
+
+async def test_a_hook_that_hangs_at_the_end_is_ended_and_named(workspace, monkeypatch):
+    monkeypatch.setattr(end_hooks, "SECONDS", 0.2)
+    settings = {"permissionMode": "full", "testing": {"clock": None}}
+    events, editor = await ended(workspace, hook("sessionEnd", "sleep 60"), **settings)
+    assert events[-2].data["status"] == "killed_timeout"
+    assert any("failed: killed timeout" in said.text for said in editor.said)
+
+
+async def test_where_no_turn_ran_no_hook_runs_at_the_end(workspace):
+    settings = {"hooks": [hook("sessionEnd", "touch ended")], "permissionMode": "full"}
+    async with start_session("stock", workspace, scripted(workspace, [LOOK, DONE]), settings) as editor:
+        await editor.run("Do it")
+    (workspace / "ended").unlink()
+    async with start_session("stock", workspace, scripted(workspace, []), settings) as editor:
+        (row,) = (await editor.command("outrider.sessions"))["sessions"]
+        await editor.command("outrider.resume", {"sessionId": row["sessionId"]})
+    assert not (workspace / "ended").exists()

@@ -48,8 +48,8 @@ class JobStarted(EventData):
 
     TYPE = "job.started"
     job_id: str
-    call_id: str
-    """The call that started it."""
+    call_id: str | None = None
+    """The call that started it; absent for a hook at the end of the session."""
     command: str
     """The command."""
     cwd: str

@@ -529,7 +529,7 @@
 ---@field arguments? string
 ---@field asks? string
 ---@field callId? string
----@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'
+---@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'|'sessionEnd'
 ---@field refused? string
 ---@field secrets? outrider.Secret[]
 ---@field told? string
@@ -540,7 +540,7 @@
 --- arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything.
 ---@class outrider.HookSettings
 ---@field command string
----@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'
+---@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'|'sessionEnd'
 ---@field onFailure? 'ignore'|'refuse'
 ---@field tools? string[]
 
@@ -548,7 +548,7 @@
 ---@class outrider.HookStarted
 ---@field callId? string
 ---@field calls outrider.HookCall[]
----@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'
+---@field on 'sessionStart'|'turnStart'|'beforeTool'|'afterTool'|'turnEnd'|'sessionEnd'
 ---@field secrets? outrider.Secret[]
 
 --- Takes an exported session into this workspace, under a new id, to read it and to go on with it.
@@ -623,7 +623,7 @@
 
 --- A command runs in the background.
 ---@class outrider.JobStarted
----@field callId string
+---@field callId? string
 ---@field command string
 ---@field cwd string
 ---@field jobId string

@@ -565,7 +565,7 @@ export interface HookFinished {
   arguments?: string;
   asks?: string;
   callId?: string;
-  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd";
+  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd" | "sessionEnd";
   refused?: string;
   secrets?: Secret[];
   told?: string;
@@ -574,7 +574,7 @@ export interface HookFinished {
 /** A command that runs at a point of a session. It gets JSON on its standard input, and may answer with a line of JSON.  `{"decision": "refuse" | "ask", "reason", "arguments", "text"}`: refuse the call or the task, have you asked about it, change its arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything. */
 export interface HookSettings {
   command: string;
-  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd";
+  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd" | "sessionEnd";
   onFailure?: "ignore" | "refuse";
   tools?: string[];
 }
@@ -583,7 +583,7 @@ export interface HookSettings {
 export interface HookStarted {
   callId?: string;
   calls: HookCall[];
-  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd";
+  on: "sessionStart" | "turnStart" | "beforeTool" | "afterTool" | "turnEnd" | "sessionEnd";
   secrets?: Secret[];
 }
 
@@ -665,7 +665,7 @@ export interface JobInfo {
 
 /** A command runs in the background. */
 export interface JobStarted {
-  callId: string;
+  callId?: string;
   command: string;
   cwd: string;
   jobId: string;

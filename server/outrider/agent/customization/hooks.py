@@ -51,7 +51,7 @@ _OF_CLAUDE: Final = "export CLAUDE_PROJECT_DIR="
 
 _POINTS: Final[Mapping[str, HookPoint]] = {
     "SessionStart": "sessionStart", "UserPromptSubmit": "turnStart", "PreToolUse": "beforeTool", "PostToolUse": "afterTool",
-    "Stop": "turnEnd",
+    "Stop": "turnEnd", "SessionEnd": "sessionEnd",
 }  # fmt: skip
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "Bash": ("run_command",), "Edit": ("edit_file", "apply_patch", "insert_lines"), "MultiEdit": ("edit_file",), "Write": ("write_file",),
@@ -156,6 +156,8 @@ class Hooks:
         self._trust = trust
         self._all: tuple[Hook, ...] = ()
         self._running: set[str] = set()
+        self._ending: set[str] = set()
+        """Those at the end of a session, which are jobs."""
 
     @property
     def any(self) -> bool:
@@ -206,16 +208,19 @@ class Hooks:
             HookRun(_line(hook, given, cwd) if is_same else _CHANGED, hook)
             for hook, is_same in zip(hooks, same, strict=True)
         ]
-        self._running |= {one.line for one in found}
+        (self._ending if point == "sessionEnd" else self._running).update(one.line for one in found)
         return found
 
     def ended(self, runs: Sequence[HookRun]) -> None:
         """They came to their end: the same line is a command like any other again."""
-        self._running -= {one.line for one in runs}
+        lines = {one.line for one in runs}
+        self._running -= lines
+        self._ending -= lines
 
     def ruling(self, access: Access) -> Ruling | None:
         """That hooks which run now need no question; None for any other command."""
-        if access.command is None or access.is_job or access.command.line.source not in self._running:
+        lines = self._ending if access.is_job else self._running
+        if access.command is None or access.command.line.source not in lines:
             return None
         return Ruling("allow", "you allowed this hook", ("hook",), names_files=True)
 
@@ -364,8 +369,7 @@ def _as_claude(point: HookPoint, given: Mapping[str, Any], cwd: str) -> dict[str
         told["tool_input"] = arguments
     if "result" in given:
         told["tool_response"] = given["result"]
-    if "prompt" in given:
-        told["prompt"] = given["prompt"]
+    told |= {key: given[key] for key in ("prompt", "reason") if key in given}
     return told
 
 

@@ -19,6 +19,7 @@ from outrider.agent.loop.titling import Titling
 from outrider.agent.loop.tool_context import TurnContext, shared_by
 from outrider.agent.loop.turn import Turn
 from outrider.agent.services import Services
+from outrider.agent.session.end_hooks import run_end_hooks
 from outrider.agent.state.record import Record
 from outrider.agent.state.state import SessionState
 from outrider.agent.state.turn_state import TurnState, wait_result
@@ -136,6 +137,8 @@ class Session:
         self._model: Model | None = None
         self._cancelled_early: dict[str, str] = {}
         self._closing = False
+        self._latest_mode: Mode | None = None
+        """The mode of the latest turn that ran in this process."""
         self._undoing = asyncio.Lock()
         self._giving = asyncio.Lock()
         """Keeps tasks in the order in which they came, though a long one is looked through first."""
@@ -288,9 +291,10 @@ class Session:
             await asyncio.wait([self._task], timeout=CANCEL_SECONDS)
         await self._titling.end()
         await self.jobs.end()
-        await self._shared.close()
         for job in list(self._record.state.jobs.values()):
             self._record.append(job.ended("closed"))
+        await self._run_end_hooks(reason)
+        await self._shared.close()
         for task in self._tasks:
             task.cancel()
         left_over = self._model.left_over() if self._model is not None else 0
@@ -300,6 +304,15 @@ class Session:
         if self._model is not None:
             await self._model.close()
         self.rest()
+
+    async def _run_end_hooks(self, reason: str) -> None:
+        """Run the hooks at the end, if a turn ran here: a session that was only looked at has begun nothing that ends."""
+        if self._latest_mode is None or not self._services.policy.hooks.any:
+            return
+        context = self._context("Outrider: the end of the session", mode=self._latest_mode)
+        problems = await run_end_hooks(self._services.policy.hooks, context, self.id, reason)
+        for problem in problems:
+            self._runtime.editor.say("warning", f"Outrider: {problem}.")
 
     async def abandon(self) -> None:
         """Let go without a word, as a process does that is killed."""
@@ -610,7 +623,7 @@ class Session:
         """Start the task of a turn whose `turn.started` is recorded."""
         settings = self._runtime.settings()
         budget = Budget(patched(settings.limits, turn.limits), self._runtime.clock)
-        label = f"Outrider: {_first_line(turn.prompt)}"
+        label, self._latest_mode = f"Outrider: {_first_line(turn.prompt)}", turn.mode
         context = self._context(label, turn.turn_id, budget, turn.mode)
         self._turn = Turn(
             self._services,

@@ -834,7 +834,7 @@ def _judged(state: SessionState, data: logged.VerdictFound) -> None:
 def _job_started(state: SessionState, event: Logged[logged.JobStarted]) -> None:
     data = event.data
     state.jobs[data["jobId"]] = JobState(data["jobId"], event.turn_id or "", data["command"])
-    if state.turn and (call := state.turn.calls.get(data["callId"])):
+    if state.turn and (call := state.turn.calls.get(data.get("callId", ""))):
         call.is_job = True
 
 

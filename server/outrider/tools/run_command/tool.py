@@ -293,7 +293,7 @@ class _Run:
         context.log.record(
             JobStarted(
                 job_id=order.id,
-                call_id=self._call.id,
+                call_id=self._call.id or None,
                 command=order.command,
                 cwd=str(order.cwd),
                 sandboxed=order.sandboxed,

@@ -123,7 +123,7 @@ class Journal:
                     reason = "the server stopped while it ran, so its changes are unknown"
                     self._lasting.append(replace(left, reason=reason))
             case "job.started":
-                self._running.pop(event.data["callId"], None)
+                self._running.pop(event.data.get("callId", ""), None)
                 reason = f"it ran in the background: `{event.data['command']}`"
                 self._last(event, f"what the background job {event.data['jobId']} changed", reason)
             case _:
