@@ -65,7 +65,7 @@ PROJECTS = {
     ),
     "typescript": Project(
         "effect", "typescript-language-server", "*.ts", "src/Pipeable.ts", "pipeArguments",
-        "export const pipeArguments", "args: IArguments)", "args: IArguments, more_{}: number)",
+        "export const pipeArguments", "args: IArguments)", "args: IArguments & {{ more_{}: number }})",
     ),
 }  # fmt: skip
 TSCONFIG = (
@@ -132,13 +132,33 @@ class Bare:
         )
 
     async def references(self) -> int:
-        """All places that use the name."""
-        return len(await self._client.places(self._uri, self._at))
+        """All places that use the name, each with its line, as a model gets them."""
+        places = await self._client.places(self._uri, self._at)
+        lines = {uri: read(uri).split("\n") for uri in {one["uri"] for one in places}}
+        return len([lines[one["uri"]][one["range"]["start"]["line"]].strip() for one in places])
 
     async def rename(self) -> int:
-        """The files that a rename changes."""
+        """The texts of the files that a rename changes, as they are before and after it."""
         said = await self._client.rename(self._uri, self._at, "another_name")
-        return len(said.get("documentChanges") or said["changes"])
+        listed = said.get("documentChanges")
+        changes = {one["textDocument"]["uri"]: one["edits"] for one in listed} if listed else said["changes"]
+        return len([(text := read(uri), changed(text, edits)) for uri, edits in changes.items()])
+
+
+def read(uri: str) -> str:
+    """The text of a file on disk."""
+    return Path(uri.removeprefix("file://")).read_text()
+
+
+def changed(text: str, edits: list[Any]) -> str:
+    """A text after the edits of a server; the project is ASCII where they are."""
+    lines = text.splitlines(keepends=True)
+    for edit in sorted(edits, key=lambda one: tuple(one["range"]["start"].values()), reverse=True):
+        start, end = edit["range"]["start"], edit["range"]["end"]
+        assert start["line"] == end["line"]
+        line = lines[start["line"]]
+        lines[start["line"]] = line[: start["character"]] + edit["newText"] + line[end["character"] :]
+    return "".join(lines)
 
 
 def whole(project: Project, root: Path) -> tuple[str, tuple[int, int]]:

@@ -35,9 +35,10 @@ def in_project(name):
 
 
 python = in_project("python")
+typescript = in_project("typescript")
 
 
-@pytest.mark.parametrize("name", ["python"])
+@pytest.mark.parametrize("name", ["python", "typescript"])
 def test_one_call_renames_in_thirty_files_with_one_question_and_one_undo(name, request):
     project = PROJECTS[name]
     text = project[3]
@@ -55,7 +56,7 @@ def test_one_call_renames_in_thirty_files_with_one_question_and_one_undo(name, r
     editor.wait(lambda: uses(place, project) == used(project, "price"))
 
 
-@pytest.mark.parametrize("name", ["python"])
+@pytest.mark.parametrize("name", ["python", "typescript"])
 def test_a_question_says_what_its_edit_breaks_in_other_files(name, request):
     project = PROJECTS[name]
     text, other = project[3], project[5]

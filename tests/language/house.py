@@ -57,8 +57,14 @@ class Folder:
         return {uri: text for uri, text in found.items() if text is not None}
 
     def _read(self, uri):
-        path = Path(uri.removeprefix("file://"))
-        return path.read_bytes().decode() if path.is_relative_to(self.root) and path.is_file() else None
+        path = uri.removeprefix("file://")
+        if not path.startswith(f"{self.root}/"):
+            return None
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - the quickest, as figures are taken of what stands around it
+                return file.read().decode()
+        except (FileNotFoundError, IsADirectoryError):
+            return None
 
     async def extensions(self):
         return {self.root: frozenset(path.suffix for path in self.root.iterdir())}
