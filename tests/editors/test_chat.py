@@ -108,6 +108,27 @@ def test_a_draft_is_not_touched_by_a_question(workspace):
         assert "hours * 3" in (workspace / "tariff.py").read_text()
 
 
+def test_custom_commands_are_completed_and_called(workspace):
+    folder = workspace.parent / f"{workspace.name}.home" / "config" / "outrider" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "tidy.md").write_text("---\ndescription: Make it neat\n---\nTidy up $ARGUMENTS.\n")
+    (folder / "undo.md").write_text("Think about $ARGUMENTS again.\n")
+    neat = DONE | {"expect": {"messages_contain": ["Tidy up the tariff."]}}
+    again = DONE | {"expect": {"messages_contain": ["Think about it again."]}}
+    with chatting(workspace, neat, again) as terminal:
+        terminal.keys("/ti")
+        terminal.wait("Make it neat")
+        terminal.keys("dy the tariff\r")
+        terminal.wait("really")
+        terminal.keys("//un")
+        terminal.wait("//undo  Think about")
+        terminal.keys("do it\r")
+        terminal.wait(lambda: terminal.text.count("really") == 2)
+        terminal.keys("/help\r")
+        terminal.wait("Custom commands, in the words of their files:")
+        terminal.wait("Make it neat")
+
+
 def test_what_was_left_open_is_asked_again_with_its_options(workspace):
     asks = {"question": "How many hours?", "options": ["Two", "Three"]}
     ask = {"tool_calls": [{"name": "ask_user", "input": asks}]}

@@ -69,6 +69,21 @@ def test_files_are_completed_and_a_mode_is_chosen(plugin):
     assert any(line.startswith("explore · scripted") for line in nvim.shown)
 
 
+def test_custom_commands_are_completed_and_called(plugin):
+    neat = DONE | {"expect": {"messages_contain": ["Tidy up the tariff."]}}
+    nvim = plugin([neat], init={"trusted": True}).ready()
+    folder = nvim.file.parent / ".claude" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "tidy.md").write_text("---\ndescription: Make it neat\n---\nTidy up $ARGUMENTS.\n")
+    nvim.ex("Outrider compose")
+    complete = "return require('outrider.compose').omnifunc(0, '/ti')"
+    nvim.wait(f"#(function() {complete} end)() > 0")
+    assert [one["abbr"] for one in nvim.lua(complete)] == ["/tidy"]
+    nvim.keys("/ti<C-x><C-o><C-y>the tariff<C-s>")
+    nvim.until_done()
+    assert nvim.shown[2] == "# /tidy the tariff"
+
+
 def test_what_is_written_goes_to_the_running_turn_or_waits(plugin):
     ends = DONE | {"expect": {"messages_contain": ["in whole coins"]}}
     nvim = plugin([EDIT, ends, DONE]).ready()

@@ -427,3 +427,24 @@ def test_a_session_of_100_000_lines_can_be_looked_through_while_it_runs(begin: B
         opened = bench.view.locator("body").evaluate("() => performance.now()")
         assert opened < 2000 * slowness()
         assert bench.view.locator("#task").input_value() == "I can write meanwhile"
+
+
+def test_custom_commands_are_completed_and_called(begin: Begin) -> None:
+    neat = {"text": "Done.", "expect": {"messages_contain": ["Tidy up the tariff."]}}
+    with begin([neat]) as bench:
+        folder = bench.folder / ".claude" / "commands"
+        folder.mkdir(parents=True)
+        (folder / "tidy.md").write_text(
+            "---\ndescription: Make it neat\n---\nTidy up $ARGUMENTS.\n", encoding="utf-8"
+        )
+        chord(bench, "v")
+        box = bench.view.locator("#task")
+        bench.until(lambda: box.evaluate("box => box === document.activeElement"), "the keyboard in the view")
+        bench.page.keyboard.type("/ti")
+        bench.until(lambda: bench.view.get_by_role("option", name="Make it neat").count() == 1, "the command")
+        bench.shot("custom-command")
+        bench.page.keyboard.press("Enter")
+        bench.until(lambda: box.input_value() == "/tidy ", "its name in the text")
+        bench.page.keyboard.type("the tariff")
+        bench.page.keyboard.press("Control+Enter")
+        bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")

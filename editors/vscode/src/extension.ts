@@ -252,7 +252,13 @@ async function receive(house: House, message: FromView, page: Page): Promise<voi
       }
       break;
     case "complete":
-      page.post({ type: "completed", id: message.id, found: await house.completing.find(message.query) });
+      page.post({
+        type: "completed",
+        id: message.id,
+        found: await (message.sign === "@"
+          ? house.completing.find(message.query)
+          : house.completing.findCommands(message.query, house.connection)),
+      });
       break;
     case "name": {
       const uris = message.uris.map((uri) => vscode.Uri.parse(uri));

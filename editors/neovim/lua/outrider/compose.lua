@@ -1,6 +1,7 @@
 --- A buffer to write a task in, below the session: several lines, completion of `@` and `/`, and what was sent before.
 local client_of = require('outrider.client')
 local config = require('outrider.config')
+local drawing = require('outrider.drawing')
 local log = require('outrider.log')
 local sessions = require('outrider.sessions')
 local tasks = require('outrider.tasks')
@@ -19,6 +20,9 @@ local sent = {}
 local shown
 ---@type { root: string, paths: string[] }?
 local files
+--- The custom commands, as the server listed them last.
+---@type outrider.CustomCommandInfo[]
+local custom = {}
 --- The turn whose task is written anew, and its session.
 ---@type { session: outrider.Session, turn: string }?
 local instead
@@ -55,6 +59,16 @@ local function list_files(root)
   end
 end
 
+--- The custom commands of a server, asked for in the background.
+---@param client vim.lsp.Client
+local function list_custom(client)
+  if client_of.knows(client, 'outrider.commands') then
+    client_of.execute(client, 'outrider.commands', nil, function(result)
+      custom = result.commands
+    end, function() end)
+  end
+end
+
 --- The words after `/` that begin a task.
 local MODES = {
   agent = 'it may change things',
@@ -69,7 +83,7 @@ function M.omnifunc(find, base)
   local line = vim.api.nvim_get_current_line()
   local before = line:sub(1, vim.api.nvim_win_get_cursor(0)[2])
   if find == 1 then
-    local at = before:find('@%S*$') or (before:find('^/%a*$'))
+    local at = before:find('@%S*$') or (before:find('^/[^%s/]*$'))
     return at and at - 1 or -3
   end
   local found = {}
@@ -77,6 +91,12 @@ function M.omnifunc(find, base)
     for name, about in vim.spairs(MODES) do
       if vim.startswith(name, base:sub(2)) then
         found[#found + 1] = { word = '/' .. name .. ' ', abbr = '/' .. name, menu = about }
+      end
+    end
+    for _, one in ipairs(custom) do
+      if vim.startswith(one.name, base:sub(2)) and not MODES[one.name] then
+        local about = drawing.short(vim.fn.strtrans(one.description), 80)
+        found[#found + 1] = { word = '/' .. one.name .. ' ', abbr = '/' .. one.name, menu = about }
       end
     end
     return found
@@ -237,6 +257,7 @@ function M.open(text, of)
   end
   instead = of
   list_files(client.root_dir or vim.fn.getcwd())
+  list_custom(client)
   local session = sessions.here(client)
   local buffer = made()
   local window = vim.fn.bufwinid(buffer)

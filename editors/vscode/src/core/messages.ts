@@ -87,7 +87,7 @@ export type Ability = (typeof ABILITIES)[number];
 
 /** Something that a word in the composer may become. */
 export interface Completion {
-  readonly kind: "file" | "folder" | "symbol" | "problems" | "command";
+  readonly kind: "file" | "folder" | "symbol" | "problems" | "command" | "custom";
   readonly label: string;
   readonly detail: string;
   /** What is put in its place. */
@@ -160,7 +160,7 @@ export type FromView =
       /** The turn whose task this text takes the place of. */
       readonly instead?: string;
     }
-  | { readonly type: "complete"; readonly id: number; readonly query: string }
+  | { readonly type: "complete"; readonly id: number; readonly sign: "@" | "/"; readonly query: string }
   /** Name files that were dropped or pasted. */
   | { readonly type: "name"; readonly uris: readonly string[] }
   /** Change what waits. */

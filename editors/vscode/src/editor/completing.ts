@@ -1,9 +1,16 @@
-/** What `@` in the composer may become: files, folders and symbols of the workspace, and the problems that the editor shows. */
+/**
+ * What is completed in the composer: `@` to files, folders and symbols of the workspace and to the problems that the editor shows, `/` to
+ * custom commands.
+ */
 
 import * as vscode from "vscode";
 
 import type { Completion } from "../core/messages.js";
 import { byNearness } from "../core/nearness.js";
+import { visible } from "../core/visible.js";
+import { oneLine } from "../core/words.js";
+import type { CustomCommandInfo } from "../protocol/types.js";
+import type { Connection } from "./connection.js";
 import { pathOf } from "./places.js";
 
 const MOST_FILES = 20_000;
@@ -17,6 +24,7 @@ const FRESH_MILLISECONDS = 10_000;
 export const PROBLEMS = "@problems";
 
 export class Completing {
+  private commands: { readonly at: number; readonly listed: Promise<readonly CustomCommandInfo[]> } | undefined;
   private files: { readonly at: number; readonly paths: Promise<string[]> } | undefined;
 
   /** What a word may become, the likeliest first. */
@@ -33,6 +41,26 @@ export class Completing {
         ? []
         : [{ kind: "problems", label: "problems", detail: "What the editor reports", text: PROBLEMS }];
     return [...(query === "" ? problems : []), ...files, ...symbols, ...(query === "" ? [] : problems)];
+  }
+
+  /** The custom commands, skills and prompts of MCP servers whose names begin so; the server calls them by their names. */
+  async findCommands(query: string, connection: Connection): Promise<Completion[]> {
+    const now = Date.now();
+    if (this.commands === undefined || now - this.commands.at > FRESH_MILLISECONDS) {
+      const asked = connection.state === "running" ? connection.execute("outrider.commands", {}) : undefined;
+      const listed = asked?.then(({ commands }) => commands).catch(() => []) ?? Promise.resolve([]);
+      this.commands = { at: now, listed };
+    }
+    const commands = await this.commands.listed;
+    return commands
+      .filter(({ name }) => name.startsWith(query) && name === visible(name))
+      .slice(0, MOST_SHOWN)
+      .map(({ name, description }) => ({
+        kind: "custom",
+        label: `/${name}`,
+        detail: visible(oneLine(description, 100)),
+        text: `/${name}`,
+      }));
   }
 
   private paths(): Promise<string[]> {

@@ -64,6 +64,8 @@ export class Composer {
   /** Where among the recalled texts one is; undefined while a new one is written. */
   private at: number | undefined;
   private asked = 0;
+  /** What the view itself offers for the word before the cursor. */
+  private offered: readonly Completion[] = [];
 
   /** @param sent told when a text is on its way */
   constructor(
@@ -223,7 +225,7 @@ export class Composer {
 
   /** Offer what a word may become. */
   completed(id: number, found: readonly Completion[]): void {
-    if (id === this.asked) this.popup.show(found);
+    if (id === this.asked) this.popup.show([...this.offered, ...found]);
   }
 
   private submit(how: "now" | "after"): void {
@@ -317,7 +319,11 @@ export class Composer {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.isComposing || this.popup.key(event)) return;
+    if (event.isComposing) return;
+    if (this.popup.key(event)) {
+      if (event.key === "Escape") this.asked += 1; // what comes now opens it no more
+      return;
+    }
     const { value, selectionStart, selectionEnd } = this.text;
     if (event.key === "Enter") {
       const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
@@ -342,17 +348,15 @@ export class Composer {
   private look(): void {
     const word = wordBefore(this.text.value, this.text.selectionStart);
     this.asked += 1;
-    if (word === undefined) this.popup.hide();
-    else if (word.sign === "@") this.send({ type: "complete", id: this.asked, query: word.query });
-    else
-      this.popup.show(
-        COMMANDS.filter(([name]) => name.startsWith(word.query)).map(([name, detail]) => ({
-          kind: "command",
-          label: `/${name}`,
-          detail,
-          text: name,
-        })),
-      );
+    if (word === undefined) {
+      this.popup.hide();
+      return;
+    }
+    const { sign, query } = word;
+    const named = sign === "/" ? COMMANDS.filter(([name]) => name.startsWith(query)) : [];
+    this.offered = named.map(([name, detail]) => ({ kind: "command", label: `/${name}`, detail, text: name }));
+    if (sign === "/") this.popup.show(this.offered);
+    this.send({ type: "complete", id: this.asked, sign, query });
   }
 
   private complete({ kind, text }: Completion): void {

@@ -9,7 +9,7 @@ export function wordBefore(
   cursor: number,
 ): { readonly sign: "@" | "/"; readonly query: string; readonly start: number } | undefined {
   const before = text.slice(0, cursor);
-  const slash = /^\/([a-z]*)$/.exec(before);
+  const slash = /^\/([^\s/]{0,200})$/.exec(before);
   if (slash !== null) return { sign: "/", query: slash[1] ?? "", start: 0 };
   const at = /(^|\s)@(\S{0,200})$/.exec(before.slice(-220));
   if (at === null) return undefined;
@@ -17,7 +17,7 @@ export function wordBefore(
   return { sign: "@", query, start: cursor - query.length - 1 };
 }
 
-const SIGNS = { file: "▤", folder: "▸", symbol: "ƒ", problems: "!", command: "/" } as const;
+const SIGNS = { file: "▤", folder: "▸", symbol: "ƒ", problems: "!", command: "/", custom: "/" } as const;
 
 export class Popup {
   readonly element = h("ul", { id: "completions", class: "popup", role: "listbox", "aria-label": "Completions" });
@@ -32,8 +32,12 @@ export class Popup {
   }
 
   show(found: readonly Completion[]): void {
+    const chosen = this.found[this.at]?.label;
     this.found = found;
-    this.at = 0;
+    this.at = Math.max(
+      0,
+      found.findIndex(({ label }) => label === chosen),
+    );
     if (found.length === 0) {
       this.hide();
       return;

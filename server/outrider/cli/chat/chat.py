@@ -80,6 +80,9 @@ async def _on_screen(
     def compose(text: str) -> bool:
         return screen.compose(text)
 
+    def complete() -> None:
+        screen.complete()
+
     def suspended() -> AbstractAsyncContextManager[None]:
         return screen.suspended()
 
@@ -91,6 +94,7 @@ async def _on_screen(
         changed=changed,
         ask=ask,
         compose=compose,
+        complete=complete,
         show_prompt=keyboard.show,
         suspended=suspended,
     )
@@ -101,7 +105,7 @@ async def _on_screen(
             markdown.live,
             conversation.status_line,
             conversation.waiting_lines,
-            ComposerCompleter(workspace, SLASH_COMMANDS),
+            ComposerCompleter(workspace, SLASH_COMMANDS, conversation.known_commands),
         ),
         Wishes(
             send=lambda text, queue: conversation.spawn(take(conversation, text, queue=queue)),
@@ -146,7 +150,7 @@ async def _in_lines(
     async def ask(label: str) -> str | None:
         return await keyboard.answer(lambda _: console.print(label, end=""))
 
-    surface = Surface(Renderer(console, start=START), keyboard, _nothing, ask, lambda _: False)
+    surface = Surface(Renderer(console, start=START), keyboard, _nothing, ask, lambda _: False, _nothing)
     conversation = Conversation(workspace, options, surface, checks)
 
     async def started() -> None:

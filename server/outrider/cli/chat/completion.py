@@ -1,11 +1,11 @@
-"""What is completed in the composer: `/` the commands, `@` the files of the workspace."""
+"""What is completed in the composer: `/` the commands, its own and custom ones, `@` the files of the workspace."""
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -17,27 +17,39 @@ from outrider.ports.text import visible
 MOST_FILES: Final = 20_000
 MOST_SHOWN: Final = 50
 FRESH_SECONDS: Final = 10.0
-"""How long a list of files is good."""
+"""How long a list is good."""
 GIT_SECONDS: Final = 5.0
 
 
 class ComposerCompleter(Completer):
     """Completes commands at the start of a message, and files anywhere."""
 
-    def __init__(self, workspace: Path, commands: Mapping[str, SlashCommand]) -> None:
-        """Complete for a workspace."""
+    def __init__(
+        self,
+        workspace: Path,
+        commands: Mapping[str, SlashCommand],
+        custom: Callable[[], Sequence[Mapping[str, Any]]],
+    ) -> None:
+        """Complete for a workspace; `custom` gives its custom commands, as `outrider.commands` listed them last."""
         self._workspace = workspace
         self._commands = commands
+        self._custom = custom
         self._files: list[str] = []
         self._listed = float("-inf")
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """The commands; files are found by `get_completions_async`."""
         text = document.text_before_cursor
-        if text.startswith("/") and " " not in text and "\n" not in text:
-            for name, one in self._commands.items():
-                if name.startswith(text[1:]):
-                    yield Completion(f"/{name} ", -len(text), f"/{name}", one.description)
+        if (typed := _slash_word(text)) is None:
+            return
+        for name, one in () if text.startswith("//") else self._commands.items():
+            if name.startswith(typed):
+                yield Completion(f"/{name} ", -len(text), f"/{name}", one.description)
+        for name, about in ((str(one["name"]), str(one["description"])) for one in self._custom()):
+            # One that is called like a command of the composer has two slashes.
+            called = f"//{name}" if name in self._commands else f"/{name}"
+            if name.startswith(typed) and name == visible(name):
+                yield Completion(f"{called} ", -len(text), called, one_line(about))
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
@@ -51,6 +63,12 @@ class ComposerCompleter(Completer):
                 self._files, self._listed = await files_of(self._workspace), time.monotonic()
             for path in matching(self._files, word[1:]):
                 yield Completion(f"@{path} ", -len(word), one_line(path))
+
+
+def _slash_word(text: str) -> str | None:
+    """What was typed of a command's name; None where no command is typed."""
+    is_one = text.startswith("/") and not any(map(str.isspace, text))
+    return text.removeprefix("/").removeprefix("/") if is_one else None
 
 
 def matching(files: Iterable[str], typed: str) -> list[str]:

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -27,6 +27,10 @@ Object = dict[str, Any]
 
 AGAIN_SECONDS: Final = 2.0
 """In which a second Ctrl-C leaves."""
+LIST_SECONDS: Final = 5.0
+"""How long a list for a completion may take."""
+FRESH_SECONDS: Final = 5.0
+"""How long it is good."""
 SHELL_CHARACTERS: Final = 10_000
 """Of the output of a command of the user, the last ones, that the model gets with the next message."""
 
@@ -43,6 +47,8 @@ class Surface:
     """Has a line typed; None where the user left it."""
     compose: Callable[[str], bool]
     """Puts a text into the composer, if that is empty."""
+    complete: Callable[[], None]
+    """Completes once more what is typed: more is known."""
     show_prompt: Callable[[str], None] | None = None
     suspended: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
@@ -104,6 +110,8 @@ class Conversation:
         self._ran: list[str] = []
         """What the user ran here, for the next message."""
         self._interrupted = 0.0
+        self._custom: Sequence[Object] = ()
+        self._custom_at = float("-inf")
 
     # --- life ---------------------------------------------------------------------------------------------------
 
@@ -126,6 +134,7 @@ class Conversation:
             ) as client:
                 self._client = client
                 self._started.set()
+                self.known_commands()
                 if session_id is not None:
                     await self.open(session_id)
                 surface = asyncio.ensure_future(started())
@@ -307,6 +316,21 @@ class Conversation:
         if self._client is None:
             raise ClientError("there is no server")
         return await self._client.command(name, params, seconds=seconds)
+
+    def known_commands(self) -> Sequence[Object]:
+        """The custom commands that were listed last. They are listed anew in the background: a completion waits for nothing."""
+        if time.monotonic() - self._custom_at > FRESH_SECONDS:
+            self._custom_at = time.monotonic()
+            self.spawn(self.list_commands())
+        return self._custom
+
+    async def list_commands(self) -> None:
+        """List the custom commands; they stay as they are where the server does not."""
+        with suppress(ClientError):
+            listed = await self.command(names.CUSTOM_COMMANDS, {}, seconds=LIST_SECONDS)
+            before, self._custom = self._custom, cast("Sequence[Object]", listed["commands"])
+            if self._custom != before:
+                self.surface.complete()
 
     async def widest_mode(self) -> PermissionMode:
         """The permission mode that the server began with: one that allows more is for its start alone."""

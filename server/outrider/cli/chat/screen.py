@@ -209,6 +209,11 @@ class Screen:
         self.composer.cursor_position = len(text)
         return True
 
+    def complete(self) -> None:
+        """Complete the name of a command that is being typed once more: more is known."""
+        if self.app.is_running and self.composer.text.startswith("/"):
+            self.composer.start_completion()
+
     async def ask(self, label: str) -> str | None:
         """Have a line typed below a label; None where the user left it. Only keys that come after it was drawn count.
 

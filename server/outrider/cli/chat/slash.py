@@ -45,6 +45,15 @@ async def _help(chat: Conversation, _rest: str) -> None:
         print_(Text(f"  {typed:{width}}  {what}"))
     for keys, what in _KEYS:
         print_(Text(f"  {keys:{width}}  {what}", style="dim"))
+    await chat.list_commands()
+    if custom := chat.known_commands():
+        print_(Text("Custom commands, in the words of their files:"))
+    for one in custom:
+        name = str(one["name"])
+        called = (
+            f"/{'/' if name in SLASH_COMMANDS else ''}{visible(name)} {one_line(str(one.get('hint', '')))}"
+        )
+        print_(Text(f"  {called.rstrip():{width}}  {one_line(str(one['description']))}"))
 
 
 _KEYS: Final = (
@@ -369,6 +378,8 @@ async def take(chat: Conversation, text: str, *, queue: bool = False) -> None:
     head, _, rest = line.partition(" ")
     if line.startswith("!"):
         await chat.shell(line[1:].strip())
+    elif line.startswith("//"):  # a custom command that is called like one of these
+        await chat.send(line[1:], queue=queue)
     elif head.startswith("/") and (command := SLASH_COMMANDS.get(head[1:])) is not None:
         await command.run(chat, rest.strip())
     elif line:
