@@ -26,6 +26,8 @@ CLEAR = "\x01\x0b"
 UNDO, REDO = "\x1f", "\x1b\x1f"
 """C-/ and C-M-_"""
 QUIT = "\x07"
+SCROLL_OTHER = "\x1b\x16"
+"""C-M-v: the other window, while the minibuffer has the keyboard."""
 PICK = "[eglot] Pick an action"
 END = "\x1b>"
 
@@ -130,6 +132,28 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     # Emacs tells of an edit only when no command is being done: it must not be missed for that.
     (said,) = editor.said()
     assert said.startswith("Outrider, completed: Fixed.")
+
+
+def test_a_proposal_of_many_lines_is_seen_whole_before_it_is_answered(emacs):
+    lines = "".join(f"# line {number}\n" for number in range(1, 15))
+    long = {"path": "tariff.py", "edits": [
+        {"old": "return hours * 3", "new": "return hours * 2"},
+        {"old": "def price(hours):", "new": f"{lines}def price(hours):"},
+    ]}  # fmt: skip
+    editor = emacs(call("read_file", path="tariff.py"), call("edit_file", **long), {"text": "Fixed."})
+    editor.actions()
+    editor.keys("\r")
+    editor.read("Choose an option: Reject")
+    editor.wait("Outrider asks")
+    editor.wait("+# line 1")
+    editor.shot("emacs-long")
+    while "+    return hours * 2" not in editor.text:
+        before = editor.text
+        editor.keys(SCROLL_OTHER)
+        editor.wait(lambda before=before: editor.text != before)
+    editor.keys(CLEAR + "Allow once\r")
+    editor.wait("Outrider, completed: Fixed.")
+    editor.wait(lambda: "Outrider asks" not in editor.text)
 
 
 SLOW = {"text": "I look at it first.", "chunk": 4, "delay": 0.8} | EDIT
