@@ -528,7 +528,8 @@ class Settings(Wire):
     too; any other host is asked about."""
     hooks: list[HookSettings] = Field(default_factory=list[HookSettings])
     """Commands that run at points of a session, such as a formatter after an edit. Those of a trusted workspace are in its
-    `.outrider/settings.toml` or `.claude/settings.json`."""
+    `.outrider/settings.toml`, or as Claude Code (`.claude/settings.json`), Gemini CLI (`.gemini/settings.json`) and Copilot
+    (`.github/hooks/*.json`) have them."""
     memory: bool | None = None
     """Whether the model may propose lines for `memory.md` (`remember`), in the user's configuration folder or in `.outrider/` of the
     workspace. You are asked about each. Absent: where such a file exists. Sessions begin with what stands in the files."""

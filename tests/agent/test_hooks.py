@@ -263,7 +263,7 @@ async def test_the_doctor_lists_hooks_and_what_is_not_taken(begin, workspace):
     said = {"hooks": {"PreToolUse": [group, broken], "PreCompact": [group]}}
     (workspace / ".claude" / "settings.json").write_text(json.dumps(said))
     (workspace / ".gemini").mkdir()
-    (workspace / ".gemini" / "settings.json").write_text(json.dumps({"hooks": {"BeforeTool": [group]}}))
+    (workspace / ".gemini" / "settings.json").write_text(json.dumps({"hooks": {"BeforeModel": [group]}}))
     editor = await begin("stock", [DONE], {"hooks": [hook("turnEnd", "date")]}, answers=[ALLOW_COMMANDS])
 
     async def told():
@@ -280,7 +280,7 @@ async def test_the_doctor_lists_hooks_and_what_is_not_taken(begin, workspace):
         "only hooks that are a command",
         "the matcher ( cannot be read",
         "hooks.PreCompact",
-        ".gemini/settings.json",
+        ".gemini/settings.json: hooks.BeforeModel: there is no such point here",
     ):
         assert part in wrong
     await editor.run("Look")

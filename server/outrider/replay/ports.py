@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
-from outrider.agent.customization.hooks import Hook, HookRun, ListedHooks, form_of
+from outrider.agent.customization.hook_forms import form_of
+from outrider.agent.customization.hooks import Hook, HookRun, ListedHooks
 from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.services import CommandsHere
 from outrider.agent.workspace_file import ChecksHere
@@ -214,7 +215,14 @@ class RecordedHooks(Recorded):
         return [
             HookRun(
                 one["command"],
-                Hook(point, one["hook"], None, one.get("refuses", False), form_of(one["command"])),
+                Hook(
+                    point,
+                    one["hook"],
+                    None,
+                    one.get("refuses", False),
+                    form_of(one["command"]),
+                    seconds=one.get("seconds"),
+                ),
             )
             for one in data["calls"]
         ]

@@ -523,6 +523,7 @@
 ---@field hook string
 ---@field id string
 ---@field refuses? boolean
+---@field seconds? number
 
 --- They came to their end.
 ---@class outrider.HookFinished

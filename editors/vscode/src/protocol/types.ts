@@ -558,6 +558,7 @@ export interface HookCall {
   hook: string;
   id: string;
   refuses?: boolean;
+  seconds?: number;
 }
 
 /** They came to their end. */

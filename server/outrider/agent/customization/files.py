@@ -5,12 +5,13 @@ editor is read as it stands there.
 """
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from outrider.permissions.policy.protected_files import Guarded
 from outrider.workspace.documents.overlay import ReadProblem
@@ -37,6 +38,8 @@ class Place:
     """Whose form they have, where that differs."""
     is_one: bool = False
     """Whether it is about the one file of that name in the folder itself, and not about any further down."""
+    is_flat: bool = False
+    """Whether files further down do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,11 @@ def _listed(root: Path, places: Sequence[Place]) -> Iterator[tuple[Place, str, P
     count = 0
     for place in places:
         top = root / place.folder
-        for path in _one(top, place.suffix) if place.is_one else _walk(top, place.suffix, DEEPEST):
+        for path in (
+            _one(top, place.suffix)
+            if place.is_one
+            else _walk(top, place.suffix, 0 if place.is_flat else DEEPEST)
+        ):
             if count == MOST_FILES:
                 return
             count += 1
@@ -172,3 +179,37 @@ def _walk(folder: Path, suffix: str, depth: int) -> Iterator[Path]:
             yield folder / entry.name
         elif is_folder:
             yield from _walk(folder / entry.name, suffix, depth - 1)
+
+
+def read_json(text: str) -> Any:
+    """The value of a file of JSON, with what editors allow in it. Raises ValueError and RecursionError."""
+    return json.loads(_without_comments(text))
+
+
+def _without_comments(text: str) -> str:
+    """JSON without the comments and the commas before an end that editors allow in it."""
+    out: list[str] = []
+    at, end = 0, len(text)
+    while at < end:
+        sign = text[at]
+        if sign == '"':
+            close = at + 1
+            while close < end and text[close] != '"':
+                close += 2 if text[close] == "\\" else 1
+            out.append(text[at : close + 1])
+            at = close + 1
+        elif text.startswith("//", at):
+            at = (text.find("\n", at) + 1 or end + 1) - 1
+        elif text.startswith("/*", at):
+            at = (text.find("*/", at) + 1 or end) + 1
+        elif sign == ",":
+            following = at + 1
+            while following < end and text[following].isspace():
+                following += 1
+            if following >= end or text[following] not in "}]":
+                out.append(sign)
+            at += 1
+        else:
+            out.append(sign)
+            at += 1
+    return "".join(out)

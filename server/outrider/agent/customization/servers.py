@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from outrider.agent.customization.commands import Argument, CustomCommand, NotInvoked
-from outrider.agent.customization.files import Files, Place
+from outrider.agent.customization.files import Files, Place, read_json
 from outrider.agent.trust import WorkspaceTrust
 from outrider.agent.workspace_file import WorkspaceFiles
 from outrider.mcp.around import Around
@@ -238,7 +238,7 @@ def given_to(names: Sequence[str], arguments: str) -> dict[str, str]:
 
 def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, Any] | None:
     try:
-        given: Any = json.loads(_without_comments(text)) if not path.endswith(".toml") else read_toml(text)
+        given: Any = read_json(text) if not path.endswith(".toml") else read_toml(text)
     except (ValueError, RecursionError) as error:
         problems.append(f"{path}: is not valid JSON ({str(error)[:100]}); it is ignored")
         return None
@@ -248,35 +248,6 @@ def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, 
     if block is not None and not isinstance(block, dict):
         problems.append(f"{path}: {key} must be an object; it is ignored")
     return cast("dict[str, Any]", block) if isinstance(block, dict) else None
-
-
-def _without_comments(text: str) -> str:
-    """JSON without the comments and the commas before an end that editors allow in it."""
-    out: list[str] = []
-    at, end = 0, len(text)
-    while at < end:
-        sign = text[at]
-        if sign == '"':
-            close = at + 1
-            while close < end and text[close] != '"':
-                close += 2 if text[close] == "\\" else 1
-            out.append(text[at : close + 1])
-            at = close + 1
-        elif text.startswith("//", at):
-            at = (text.find("\n", at) + 1 or end + 1) - 1
-        elif text.startswith("/*", at):
-            at = (text.find("*/", at) + 1 or end) + 1
-        elif sign == ",":
-            following = at + 1
-            while following < end and text[following].isspace():
-                following += 1
-            if following >= end or text[following] not in "}]":
-                out.append(sign)
-            at += 1
-        else:
-            out.append(sign)
-            at += 1
-    return "".join(out)
 
 
 def _named(config: ServerConfig) -> NamedCommand:
