@@ -75,6 +75,8 @@ class CustomCommand:
     body: str = field(default="", repr=False)
     folder: str = ""
     """The folder that the files it names are relative to, where that is not the workspace's."""
+    is_own: bool = False
+    """Whether it is the user's own: a workspace's of its name stands behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ class CustomCommands:
         made = await asyncio.to_thread(lambda: [one for file in named if (one := read(file))])
         others = await self.others.listed() if self.others is not None else ()
         by_name: dict[str, CustomCommand] = {}
-        for command in [*made, *await self._skills(), *others]:
+        brought = sorted([*made, *await self._skills()], key=lambda one: not one.is_own)
+        for command in [*brought, *others]:
             by_name.setdefault(command.name, command)
         self.known = tuple(by_name[name] for name in sorted(by_name))
         return list(self.known)
@@ -216,6 +219,7 @@ def read(file: Found) -> CustomCommand | None:
         hint=visible(hint[:DESCRIPTION]),
         form=file.place.form,
         body=body.strip(),
+        is_own=file.folder is None,
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from outrider.permissions.policy.protected_files import Guarded
+from outrider.ports.text import spelled_out
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.paths import Folder, Located, PathProblem
 from outrider.workspace.workspace import View
@@ -109,7 +110,7 @@ class Files:
             if self._guarded.why_hidden(one.names) is not None:
                 continue
             if (text := await self._text(one, path)) is not None:
-                display = self._workspace.folders.display_of(path.as_uri())
+                display = spelled_out(self._workspace.folders.display_of(path.as_uri()))
                 found.append(Found(name, display, one.resolved, text, place, folder))
         return found
 
@@ -133,7 +134,7 @@ def _read(root: Path, places: Sequence[Place]) -> Iterator[Found]:
             text = path.read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
-        yield Found(name, str(path), path, text, place, None)
+        yield Found(name, spelled_out(str(path)), path, text, place, None)
 
 
 def _listed(root: Path, places: Sequence[Place]) -> Iterator[tuple[Place, str, Path]]:

@@ -431,5 +431,6 @@ def _said(content: str) -> dict[str, Any]:
 
 
 def _cut(text: str) -> str:
-    text = text.strip()
+    """What a hook says. JSON has signs in it that its output did not show."""
+    text = visible(text.strip())
     return text if len(text) <= MOST_TOLD else f"{text[:MOST_TOLD]}…"

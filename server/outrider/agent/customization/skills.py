@@ -10,7 +10,7 @@ from typing import Final
 from outrider.agent.customization import front_matter
 from outrider.agent.customization.commands import DESCRIPTION, CustomCommand
 from outrider.agent.customization.files import Files, Found, Place
-from outrider.ports.text import visible
+from outrider.ports.text import spelled_out, visible
 from outrider.tools.skill import Skill
 
 FILE: Final = "SKILL.md"
@@ -31,6 +31,8 @@ class Skills:
         self._enabled = enabled
         self.all: tuple[Skill, ...] = ()
         """As they were seen last."""
+        self.problems: list[str] = []
+        """Those that another one of their name stands before, and that say something else."""
 
     async def refresh(self) -> None:
         """Look for them anew. Of several with one name the first counts, the user's before the workspace's."""
@@ -39,8 +41,14 @@ class Skills:
         found = [*await self._files.of_user(OF_HOME, OF_USER), *await self._files.of_workspace(PLACES)]
         made = await asyncio.to_thread(lambda: [one for file in found if (one := _read(file))])
         by_name: dict[str, Skill] = {}
+        behind: list[Skill] = []
         for skill in made:
-            by_name.setdefault(skill.name, skill)
+            first = by_name.setdefault(skill.name, skill)
+            if (first.text, first.description) != (skill.text, skill.description):
+                behind.append(skill)
+        self.problems = [
+            f"{one.path} is left out: {by_name[one.name].path} has its name, {one.name}" for one in behind
+        ]
         self.all = tuple(by_name[name] for name in sorted(by_name))
 
     async def withheld(self) -> int:
@@ -57,8 +65,9 @@ class Skills:
                 source="skill",
                 path=skill.path,
                 hint=skill.hint,
-                body=f"Use this skill ({skill.name}, in {skill.folder}):\n\n{skill.text}",
+                body=f"Use this skill ({skill.name}, in {spelled_out(str(skill.folder))}):\n\n{skill.text}",
                 folder=str(skill.folder) if skill.source == "workspace" else "",
+                is_own=skill.source == "user",
             )
             for skill in self.all
             if skill.for_user
@@ -73,7 +82,7 @@ def _read(file: Found) -> Skill | None:
     if not described or not body.strip():
         return None
     return Skill(
-        name=visible(name[:64]),
+        name=spelled_out(name[:64]),
         description=visible(described[:MOST_DESCRIBED]),
         path=file.path,
         folder=file.real.parent,

@@ -16,6 +16,7 @@ from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.models.routing.choose import in_order
 from outrider.permissions.policy.trust import Trust
+from outrider.ports.text import spelled_out
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
 from outrider.workspace.search import find_ripgrep
@@ -82,7 +83,8 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
     ]
     if probe:
         checks += await try_all(services)
-    return checks
+    # Much of it is in a stranger's words, and goes to a terminal.
+    return [one.model_copy(update={"detail": spelled_out(one.detail)}) for one in checks]
 
 
 async def _brought(services: Services) -> list[Check]:
@@ -103,6 +105,7 @@ async def _brought(services: Services) -> list[Check]:
             found.append(
                 Check(name=kind, status="ok", detail=(", " if kind != "hooks" else "; ").join(names))
             )
+    found += [Check(name="skills", status="warn", detail=one) for one in services.brought.skills.problems]
     found += [
         Check(name="hooks", status="warn", detail=f"waiting for your yes: {one}") for one in hooks.waiting
     ]
