@@ -520,7 +520,7 @@ class Settings(Wire):
     mcp_servers: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
     """MCP servers by name, in the form of `mcpServers` that other programs use: `command`, `args`, `env` and `cwd`, or `url` and
     `headers`; `timeout` (milliseconds without progress, 120000 by default), `enabled`, `includeTools`, `excludeTools`. `${NAME}` and
-    `${NAME:-default}` stand for variables of your environment. What is not taken is named by `outrider.servers`. Those of a trusted
+    `${NAME:-default}` stand for variables of your environment, unless `expand` is false. What is not taken is named by `outrider.servers`. Those of a trusted
     workspace are in its `.outrider/settings.toml`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.gemini/settings.json`
     or `.github/mcp.json`."""
     web: WebSettings | None = None

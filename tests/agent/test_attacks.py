@@ -190,7 +190,7 @@ async def test_no_escape_of_a_hook_reaches_a_terminal_or_the_model(begin, worksp
     requests = [[message.text for message in one] for one in await sent(editor)]
     shown = [await editor.command("outrider.doctor", {}), await editor.command("outrider.open", {})]
     assert_nothing_hides(requests, shown, [one.message for one in editor.questions])
-    assert_nothing_hides(editor.events_of("hook.finished"), editor.events_of("tool.finished"))
+    assert_nothing_hides(editor.events_of("hook.finished"))
     if trusted:
         told = "\n".join(requests[-1])
         assert "evil." in told

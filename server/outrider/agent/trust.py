@@ -502,8 +502,8 @@ def _item(folder: Folder, withheld: str, turn_id: str) -> Open:
         turn_id=turn_id,
         title=f"Do you trust {name}?",
         detail=spelled_out(
-            f"You have not decided yet. Until then, {withheld}.\n“{TRUST_WORKSPACE}”: use this folder's AGENTS.md and other "
-            f"agent instructions, and apply your permission mode here.\n“{STAY_READ_ONLY}”: do not edit files or run "
+            f"You have not decided yet. Until then, {withheld}.\n“{TRUST_WORKSPACE}”: use this folder's AGENTS.md and what "
+            f"else it has for agents, and apply your permission mode here; its servers and hooks are asked about.\n“{STAY_READ_ONLY}”: do not edit files or run "
             f"commands there. To undo this later, run `outrider trust forget {name}`."
         ),
         options=list(TITLES),

@@ -193,6 +193,10 @@ class RecordedHooks(Recorded):
     async def look(self, session_id: str, turn_id: str, seconds: float) -> None:
         """Nothing is looked for."""
 
+    async def withheld(self, folder: Folder | None = None) -> list[str]:
+        """A log has none."""
+        return []
+
     async def listed(self) -> ListedHooks:
         """A log has none to list."""
         return ListedHooks()

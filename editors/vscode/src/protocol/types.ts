@@ -1412,7 +1412,7 @@ export interface ServerInfo {
   origin?: string;
   protocol?: string;
   runs?: string;
-  state: "missing" | "lent" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting";
+  state: "missing" | "lent" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting" | "refused";
   tools?: string[];
   version?: string;
 }

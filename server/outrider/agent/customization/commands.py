@@ -16,7 +16,7 @@ from outrider.ports.patterns import linear
 from outrider.ports.text import visible
 from outrider.ports.toml import read_toml
 from outrider.workspace.documents.overlay import ReadProblem
-from outrider.workspace.paths import PathProblem
+from outrider.workspace.paths import Folder, PathProblem
 from outrider.workspace.workspace import View
 from outrider_protocol.events import CommandOutput, Invoked
 
@@ -146,13 +146,9 @@ class CustomCommands:
         self.known = tuple(by_name[name] for name in sorted(by_name))
         return list(self.known)
 
-    async def withheld(self) -> dict[str, int]:
-        """How many there are in workspace folders that are not trusted, by the folder's path."""
-        counts: dict[str, int] = {}
-        for one in await self._files.of_workspace(PLACES, trusted=False):
-            key = str(one.folder.path) if one.folder else ""
-            counts[key] = counts.get(key, 0) + 1
-        return counts
+    async def withheld(self, folder: Folder | None = None) -> list[Found]:
+        """Those in workspace folders that are not trusted, or in one of them."""
+        return await self._files.withheld(PLACES, folder)
 
     async def invoked(self, prompt: str) -> Invoked | NotInvoked | None:
         """What a task says that calls a command; None where it calls none and is meant as it is."""

@@ -89,8 +89,16 @@ class Files:
         roots = [(self._own, own), *([(self._home, places)] if self._home is not None else [])]
         return await asyncio.to_thread(lambda: [one for root, below in roots for one in _read(root, below)])
 
-    async def of_workspace(self, places: Sequence[Place], *, trusted: bool = True) -> list[Found]:
-        """Those of the workspace folders that are trusted, or of the others."""
+    async def of_workspace(self, places: Sequence[Place]) -> list[Found]:
+        """Those of the workspace folders that are trusted."""
+        return await self._of_all(places, trusted=True)
+
+    async def withheld(self, places: Sequence[Place], folder: Folder | None = None) -> list[Found]:
+        """Those of the workspace folders that are not trusted, or of one of them: none counts."""
+        found = await self._of_all(places, trusted=False)
+        return [one for one in found if folder is None or one.folder is folder]
+
+    async def _of_all(self, places: Sequence[Place], *, trusted: bool) -> list[Found]:
         found: list[Found] = []
         for folder in self._workspace.folders.folders:
             if self._trusts(folder.path) is trusted:

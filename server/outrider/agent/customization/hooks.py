@@ -26,6 +26,7 @@ from outrider.permissions.policy.trust import NamedCommand
 from outrider.ports.clock import Clock
 from outrider.ports.patterns import Pattern, linear
 from outrider.ports.text import visible
+from outrider.workspace.paths import Folder
 from outrider_protocol.settings import HookPoint, HookSettings, Settings
 
 PLACES: Final = (
@@ -129,11 +130,11 @@ class ListedHooks:
 
     running: Sequence[str] = ()
     waiting: Sequence[str] = ()
-    """Those that the user did not allow."""
+    """Those that the user was not asked about, or not since they changed."""
+    refused: Sequence[str] = ()
+    """Those that the user said no to."""
     problems: Sequence[str] = ()
     """What is not taken of the files of workspaces."""
-    withheld: Sequence[str] = ()
-    """The files with hooks in workspace folders that are not trusted."""
 
 
 class Hooks:
@@ -169,15 +170,18 @@ class Hooks:
     async def listed(self) -> ListedHooks:
         """What there is, for the user; nobody is asked, and what runs stays as it is."""
         mine, brought, problems = await self._found()
-        yes = [one for one in brought if one.named is not None and self._trust.is_allowed(one.named)]
-        files = await self.found.of_workspace(PLACES, trusted=False) if self.found is not None else []
-        made = await asyncio.to_thread(lambda: [(file.path, _brought([], [file])[0]) for file in files])
+        said = [(one.shown, self._trust.is_allowed(one.named)) for one in brought if one.named is not None]
         return ListedHooks(
-            running=[one.shown for one in (*mine, *yes)],
-            waiting=[one.shown for one in brought if one not in yes],
+            running=[*(one.shown for one in mine), *(shown for shown, yes in said if yes)],
+            waiting=[shown for shown, yes in said if yes is None],
+            refused=[shown for shown, yes in said if yes is False],
             problems=problems,
-            withheld=[path for path, hooks in made if hooks],
         )
+
+    async def withheld(self, folder: Folder | None = None) -> list[str]:
+        """The files with hooks in workspace folders that are not trusted, or in one of them."""
+        files = await self.found.withheld(PLACES, folder) if self.found is not None else []
+        return await asyncio.to_thread(lambda: [one.path for one in files if _brought([], [one])[0]])
 
     async def _found(self) -> tuple[list[Hook], list[Hook], list[str]]:
         """The user's, those of trusted workspaces, and what of those is not taken."""

@@ -12,6 +12,7 @@ from outrider.agent.customization.commands import DESCRIPTION, CustomCommand
 from outrider.agent.customization.files import Files, Found, Place
 from outrider.ports.text import spelled_out, visible
 from outrider.tools.skill import Skill
+from outrider.workspace.paths import Folder
 
 FILE: Final = "SKILL.md"
 OF_USER: Final = (Place("skills", FILE),)
@@ -51,9 +52,9 @@ class Skills:
         ]
         self.all = tuple(by_name[name] for name in sorted(by_name))
 
-    async def withheld(self) -> int:
-        """How many there are in workspace folders that are not trusted."""
-        return len(await self._files.of_workspace(PLACES, trusted=False)) if self._enabled else 0
+    async def withheld(self, folder: Folder | None = None) -> list[Found]:
+        """Those in workspace folders that are not trusted, or in one of them."""
+        return await self._files.withheld(PLACES, folder) if self._enabled else []
 
     async def as_commands(self) -> Sequence[CustomCommand]:
         """Those that a user can call by name."""

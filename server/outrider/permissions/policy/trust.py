@@ -243,15 +243,16 @@ class TrustFile:
         ]
         return self._rewrite(put) if any(with_names(one) is not None for one in here) else None
 
-    async def forget(self, folder: Path) -> Word | TrustProblem:
+    async def forget(self, folder: Path) -> Word | TrustProblem | None:
         """Take back what the user said of a folder and of the commands in its settings: it is asked again."""
         return await asyncio.to_thread(self.forget_now, folder)
 
-    def forget_now(self, folder: Path) -> Word | TrustProblem:
-        """The same for a thread. Blocks."""
+    def forget_now(self, folder: Path) -> Word | TrustProblem | None:
+        """The same for a thread; None where only commands of it were said something of. Blocks."""
         path = os.path.realpath(folder)
+        had_commands = any(one.command.folder == path for one in self.commands)
         before = self._write(path, None)
-        if before is None:
+        if before is None and not had_commands:
             return TrustProblem(f"{path} is not in the list", "unknown_id")
         return before
 
