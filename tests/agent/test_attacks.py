@@ -148,7 +148,9 @@ async def test_no_escape_of_a_skill_reaches_a_terminal_or_the_model(begin, works
     write(workspace, f".claude/skills/evil{EVIL}/more{EVIL}.md", "More.\n")
     name = f"evil{EVIL}".encode("unicode_escape").decode()
     load = step({"name": "skill", "input": {"name": name}})
-    editor = await begin("stock", [load, DONE], {"trusted": trusted})
+    editor = await begin(
+        "stock", [load, DONE], {"trusted": trusted}, answers=[] if trusted else ["Stay read-only"]
+    )
     await editor.run("Look", seconds=60)
     requests = [[message.text for message in one] for one in await sent(editor)]
     shown = [await editor.command(one, {}) for one in ("outrider.commands", "outrider.doctor")]
@@ -184,7 +186,12 @@ async def test_no_escape_of_a_hook_reaches_a_terminal_or_the_model(begin, worksp
     hooks[after].append({"matcher": f"({EVIL}", "hooks": [{"type": "command", "command": "true"}]})
     write(workspace, SETTINGS[form], json.dumps({"hooks": hooks}))
     settings = {"permissionMode": "full", "trusted": trusted}
-    editor = await begin("stock", [LOOKS["repository"], DONE], settings, answers=["Allow these commands"])
+    editor = await begin(
+        "stock",
+        [LOOKS["repository"], DONE],
+        settings,
+        answers=["Allow these commands" if trusted else "Stay read-only"],
+    )
     write(workspace, "README.md", "Plain.\n")
     await editor.run("Look", seconds=60)
     requests = [[message.text for message in one] for one in await sent(editor)]
