@@ -209,8 +209,8 @@ class ModelSettings(Wire):
     thinking: Thinking | None = None
     """How much it thinks, in place of the setting `thinking`."""
     web_search: bool = False
-    """Whether its provider searches the web for it (`anthropic` and `openai-responses`), when and for what it wants: the provider sees what
-    it looks for, and may open pages. Not while a rule denies or asks about `web_search`."""
+    """Whether its provider searches the web for it (`anthropic`, `openai-responses`, `gemini` from Gemini 3 on), when and for what it wants:
+    the provider sees what it looks for, and may open pages. Not while a rule denies or asks about `web_search`."""
 
 
 class TierSettings(Wire):
