@@ -405,6 +405,10 @@ def gemini(said: Said) -> bytes:
 
     for piece in pieces(said.reasoning):
         part({"text": piece, "thought": True})
+    if said.searched:
+        searched = {"toolType": "GOOGLE_SEARCH_WEB", "id": "gs_1"}
+        part({"toolCall": {**searched, "args": {"queries": [said.searched]}}, "thoughtSignature": "c2VhcmNo"})
+        part({"toolResponse": {**searched, "response": {"search_suggestions": "<div>"}}})
     for piece in pieces(said.text):
         part({"text": piece})
     signature = {"thoughtSignature": said.signed} if said.signed else {}
@@ -416,6 +420,9 @@ def gemini(said: Said) -> bytes:
     given, made = USAGE
     usage = {"promptTokenCount": given, "candidatesTokenCount": made}
     ended = {"content": {"parts": [], "role": "model"}, "finishReason": said.finish or "STOP", "index": 0}
+    if said.searched:
+        found = {"web": {"uri": PAGE["url"], "title": PAGE["title"]}}
+        ended["groundingMetadata"] = {"webSearchQueries": [said.searched], "groundingChunks": [found]}
     return data(*chunks, {"candidates": [ended], "usageMetadata": usage})
 
 

@@ -1106,10 +1106,19 @@ class ServerInfo(Wire):
     folder: str | None = None
     """The workspace folder that it is for."""
     state: Literal[
-        "missing", "lent", "available", "starting", "running", "ended", "failed", "login", "waiting"
+        "missing",
+        "lent",
+        "available",
+        "starting",
+        "running",
+        "ended",
+        "failed",
+        "login",
+        "waiting",
+        "refused",
     ]
     """`lent`: the editor answers for it; `available`: it starts when it is needed; `ended`: by itself, and starts again; `failed`: too often. Of an MCP server
-    `login`: it wants you to log in; `waiting`: a workspace configures it, and you have not allowed it."""
+    `login`: it wants you to log in; `waiting`: a workspace configures it, and you are asked about it; `refused`: you said no."""
     version: str | None = None
     """Its version, by its own word."""
     memory: int | None = None

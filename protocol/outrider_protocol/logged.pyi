@@ -187,6 +187,7 @@ class HookCall(TypedDict):
     command: str
     hook: str
     refuses: NotRequired[bool]
+    seconds: NotRequired[float]
 
 class HookStarted(EventData):
     on: Literal["sessionStart", "turnStart", "beforeTool", "afterTool", "turnEnd", "sessionEnd"]

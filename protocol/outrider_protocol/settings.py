@@ -209,8 +209,8 @@ class ModelSettings(Wire):
     thinking: Thinking | None = None
     """How much it thinks, in place of the setting `thinking`."""
     web_search: bool = False
-    """Whether its provider searches the web for it (`anthropic` and `openai-responses`), when and for what it wants: the provider sees what
-    it looks for, and may open pages. Not while a rule denies or asks about `web_search`."""
+    """Whether its provider searches the web for it (`anthropic`, `openai-responses`, `gemini` from Gemini 3 on), when and for what it wants:
+    the provider sees what it looks for, and may open pages. Not while a rule denies or asks about `web_search`."""
 
 
 class TierSettings(Wire):
@@ -520,7 +520,7 @@ class Settings(Wire):
     mcp_servers: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
     """MCP servers by name, in the form of `mcpServers` that other programs use: `command`, `args`, `env` and `cwd`, or `url` and
     `headers`; `timeout` (milliseconds without progress, 120000 by default), `enabled`, `includeTools`, `excludeTools`. `${NAME}` and
-    `${NAME:-default}` stand for variables of your environment. What is not taken is named by `outrider.servers`. Those of a trusted
+    `${NAME:-default}` stand for variables of your environment, unless `expand` is false. What is not taken is named by `outrider.servers`. Those of a trusted
     workspace are in its `.outrider/settings.toml`, `.mcp.json`, `.vscode/mcp.json`, `.cursor/mcp.json`, `.gemini/settings.json`
     or `.github/mcp.json`."""
     web: WebSettings | None = None
@@ -528,7 +528,8 @@ class Settings(Wire):
     too; any other host is asked about."""
     hooks: list[HookSettings] = Field(default_factory=list[HookSettings])
     """Commands that run at points of a session, such as a formatter after an edit. Those of a trusted workspace are in its
-    `.outrider/settings.toml` or `.claude/settings.json`."""
+    `.outrider/settings.toml`, or as Claude Code (`.claude/settings.json`), Gemini CLI (`.gemini/settings.json`) and Copilot
+    (`.github/hooks/*.json`) have them."""
     memory: bool | None = None
     """Whether the model may propose lines for `memory.md` (`remember`), in the user's configuration folder or in `.outrider/` of the
     workspace. You are asked about each. Absent: where such a file exists. Sessions begin with what stands in the files."""

@@ -350,7 +350,7 @@ def _policy(
     files = WorkspaceFiles(workspace, trust.trusts, runtime.warn)
     checks = WorkspaceChecks(files, trust, workspace)
 
-    hooks = Hooks(runtime.settings, files, trust)
+    hooks = Hooks(runtime.settings, files, trust, runtime.clock)
 
     def of_web(tool: str, access: Access) -> Ruling | None:
         web = runtime.settings().web

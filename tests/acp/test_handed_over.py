@@ -42,6 +42,13 @@ async def test_a_server_that_the_client_hands_over_is_used_once_the_user_allows_
         assert "plain hello 1" in str(ended["content"])
 
 
+async def test_its_variables_are_the_clients_and_not_put_in(acp):
+    """The client has put in what it means; what looks like a variable afterwards is a part of a password, say."""
+    async with acp("plain", [call("odd__env"), DONE], ["Allow once"]) as client:
+        await client.prompt(await begun(client, stdio(A="${HOME} ${NOT_THERE} ${workspaceFolder}")), "Try it")
+        assert "${HOME} ${NOT_THERE} ${workspaceFolder}" in str(client.of("tool_call_update")[-1])
+
+
 async def test_a_refused_call_never_reaches_it(acp):
     turns = [call("odd__plain", text="a"), call("odd__plain", text="b"), DONE]
     async with acp("plain", turns, ["Reject", "Allow once"]) as client:

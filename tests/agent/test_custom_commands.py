@@ -76,7 +76,7 @@ async def test_a_task_that_only_looks_like_a_call_is_meant_as_it_is(begin, works
 
 async def test_of_an_untrusted_workspace_nothing_counts(begin, workspace):
     write(workspace, **{".claude/commands/x.md": "Do evil.\n", ".claude/skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\nEvil.\n"})  # fmt: skip
-    editor = await begin("stock", [DONE], {"trusted": None}, answers=[None])
+    editor = await begin("stock", [DONE], {"trusted": None}, answers=["Stay read-only"])
     listed = await editor.command("outrider.commands", {})
     assert listed == {"commands": [], "withheld": 1}
     text = await task_of(editor, "/x")

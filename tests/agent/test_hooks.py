@@ -268,7 +268,7 @@ async def test_the_doctor_lists_hooks_and_what_is_not_taken(begin, workspace):
     said = {"hooks": {"PreToolUse": [group, broken], "PreCompact": [group]}}
     (workspace / ".claude" / "settings.json").write_text(json.dumps(said))
     (workspace / ".gemini").mkdir()
-    (workspace / ".gemini" / "settings.json").write_text(json.dumps({"hooks": {"BeforeTool": [group]}}))
+    (workspace / ".gemini" / "settings.json").write_text(json.dumps({"hooks": {"BeforeModel": [group]}}))
     editor = await begin("stock", [DONE], {"hooks": [hook("turnEnd", "date")]}, answers=[ALLOW_COMMANDS])
 
     async def told():
@@ -285,11 +285,48 @@ async def test_the_doctor_lists_hooks_and_what_is_not_taken(begin, workspace):
         "only hooks that are a command",
         "the matcher ( cannot be read",
         "hooks.PreCompact",
-        ".gemini/settings.json",
+        ".gemini/settings.json: hooks.BeforeModel: there is no such point here",
     ):
         assert part in wrong
     await editor.run("Look")
     assert (await told())[0] == ("ok", "turnEnd: date; beforeTool (Bash): true")
+
+
+async def test_the_doctor_says_which_hooks_the_user_refused(begin, workspace):
+    of_claude(workspace, "Stop", "true")
+    editor, _ = await play(begin, [DONE], answers=[IGNORE_COMMANDS])
+    checks = (await editor.command("outrider.doctor", {}))["checks"]
+    (said,) = [one["detail"] for one in checks if one["name"] == "hooks"]
+    assert said.startswith("refused: turnEnd (*): true. To be asked again, run `outrider trust forget`")
+
+
+BROUGHT = {
+    ".claude/commands/fix.md": "Fix it.\n", ".claude/skills/pdf/SKILL.md": "---\ndescription: x\n---\nUse it.\n",
+    ".claude/rules/py.md": "---\npaths: ['*.py']\n---\nUse ruff.\n", ".mcp.json": json.dumps({"mcpServers": {"a": {"command": "true"}}}),
+    ".gemini/settings.json": json.dumps({"hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "true"}]}]}}),
+    ".outrider/memory.md": "- Tabs.\n",
+}  # fmt: skip
+WITHHELD = (
+    "1 custom command, 1 skill, 1 rule, MCP servers (.mcp.json), hooks (.gemini/settings.json)"
+    " and memory (.outrider/memory.md) are ignored"
+)
+
+
+@pytest.mark.parametrize("kinds", [list(BROUGHT), [".mcp.json"], [".gemini/settings.json"]])
+async def test_who_is_asked_for_trust_hears_of_all_that_does_not_count(begin, workspace, kinds):
+    """A folder that brings a server alone is asked about, too: nothing else would say that it does not run."""
+    for name in kinds:
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(BROUGHT[name])
+    editor = await begin("stock", [DONE], {"trusted": None}, answers=["Stay read-only"])
+    await editor.run("Look")
+    (question,) = editor.questions
+    if len(kinds) > 1:
+        assert WITHHELD in question.message
+        checks = (await editor.command("outrider.doctor", {}))["checks"]
+        assert any(WITHHELD in one["detail"] for one in checks)
+    else:
+        assert f"({kinds[0]}) are ignored" in question.message
 
 
 async def test_the_doctor_says_what_is_withheld(begin, workspace):

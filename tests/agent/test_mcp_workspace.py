@@ -63,8 +63,34 @@ async def test_a_no_holds_too(begin, workspace):
     write(workspace, ".mcp.json", FORMS[".mcp.json"])
     shutil.copy(ODD, workspace / "server.py")
     editor = await started(begin, [IGNORE_COMMANDS])
-    assert await states(editor) == {"odd": "waiting"}
+    assert await states(editor) == {"odd": "refused"}
+    (server,) = (await editor.command("outrider.servers", {}))["servers"]
+    assert "outrider trust forget" in server["detail"]
+    checks = (await editor.command("outrider.doctor", {}))["checks"]
+    (said,) = [one["detail"] for one in checks if one["name"] == "mcp"]
+    assert "refused. You said that it shall not run" in said
     assert not [name for name in editor.events_of("model.requested")[-1]["data"]["tools"] if "__" in name]
+
+
+async def test_a_no_can_be_taken_back_where_the_client_vouches_for_the_folder(begin, workspace):
+    """There the user's file says nothing of the folder, and something of its server."""
+    write(workspace, ".mcp.json", FORMS[".mcp.json"])
+    shutil.copy(ODD, workspace / "server.py")
+    editor = await started(begin, [IGNORE_COMMANDS, ALLOW_COMMANDS])
+    await editor.command("outrider.trust", {"action": "forget", "folder": str(workspace)})
+    await editor.run("Again", seconds=60)
+    assert await states(editor) == {"odd": "running"}
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+async def test_servers_where_claude_code_takes_none_are_named(begin, workspace, name):
+    write(workspace, f".claude/{name}", FORMS[".mcp.json"])
+    editor = await begin("stock", [DONE])
+    listed = await editor.command("outrider.servers", {})
+    assert listed["servers"] == []
+    assert listed["problems"] == [
+        f".claude/{name}: mcpServers is not read there, by Claude Code neither: write it in .mcp.json"
+    ]
 
 
 async def test_without_an_answer_nothing_runs(begin, workspace):
@@ -95,7 +121,7 @@ async def test_a_changed_server_is_asked_about_again(what, begin, workspace):
     assert len(editor.questions) == 2
     if what == "a variable":
         assert "(with your HOME)" in editor.questions[1].message
-    assert await states(editor) == {"odd": "waiting"}
+    assert await states(editor) == {"odd": "refused"}
     assert not (workspace / "made").exists()
 
 
@@ -179,7 +205,7 @@ async def test_what_a_session_changed_is_asked_about_before_the_next_start(
     other = await session_of(begin, [], [Dismiss()])
     (question,) = of_servers(other)
     assert named in question
-    assert await states(other) == {"odd": "waiting"}
+    assert await states(other) == {"odd": "refused"}
     assert not (workspace / "escaped").exists()
     # A new yes is to the files as they are now.
     assert len(of_servers(await session_of(begin, [], [ALLOW_COMMANDS]))) == 1
@@ -197,7 +223,7 @@ async def test_a_running_server_is_not_started_again_over_changed_files(begin, w
     assert not (workspace / "escaped").exists()
     await editor.run("Again", sessionId=editor.events[0]["sessionId"], seconds=60)
     assert len(of_servers(editor)) == 2
-    assert await states(editor) == {"odd": "waiting"}
+    assert await states(editor) == {"odd": "refused"}
 
 
 async def test_a_yes_that_comes_late_is_not_to_what_changed_meanwhile(begin, workspace, module):

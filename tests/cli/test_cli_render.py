@@ -701,3 +701,18 @@ def test_only_an_end_that_is_shown_to_be_done_is_green(done, style, begin):
     shown = Shown(120, colour=True)
     shown.event("turn.finished", outcome="completed", reason=done["state"], summary="", usage={}, done=done)
     assert shown.lines[-1].startswith(style + begin)
+
+
+def test_a_hook_is_shown_by_its_own_command_and_not_by_what_it_is_given():
+    """With each call its whole input would be read again; that the user allowed it is no news either."""
+    line = 'export GEMINI_PROJECT_DIR=/w; printf %s \'{"prompt": "…"}\' | { sh guard.sh\x1b[2J\n}'
+    shown = Shown().event(
+        "hook.started", on="beforeTool", calls=[{"id": "h", "command": line, "hook": "sh guard.sh\x1b[2J"}]
+    )
+    shown.event("tool.requested", callId="h", name="run_command", input={"command": line})
+    shown.event(
+        "approval.resolved", callId="h", decision="allow_once", by="rule", rule="you allowed this hook"
+    )
+    shown.event("tool.started", callId="h")
+    shown.event("tool.finished", callId="h", name="run_command", status="ok", content="checked")
+    assert shown.lines == ["$ sh guard.sh\\x1b[2J  (hook, beforeTool)", "  checked"]

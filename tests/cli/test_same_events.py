@@ -107,7 +107,9 @@ async def in_chat(workspace, model, monkeypatch):
     given = options(workspace, model)
     console = make_console(StringIO())
     keyboard = Typist("1\n1\n1\n")
-    surface = Surface(Renderer(console, Problems(console)), keyboard, lambda: None, None, lambda _: False, lambda: None)
+    surface = Surface(
+        Renderer(console, Problems(console)), keyboard, lambda: None, None, lambda _: False, lambda: None
+    )
     chat = Conversation(workspace, given, surface)
 
     async def started():

@@ -41,6 +41,7 @@ def tools():
         "env",
         "progress",
         "slow_pattern",
+        "sample",
     ]
     if STATE["gone"]:
         names.remove("odd")
@@ -75,6 +76,14 @@ def changed():
 
 def text(words, **more):
     return {"content": [{"type": "text", "text": words}], **more}
+
+
+def answered(method, params):
+    say({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
+    while True:
+        answer = json.loads(sys.stdin.readline())
+        if answer.get("id") == method:
+            return json.dumps(answer.get("result", answer.get("error")))
 
 
 def call(request, name, arguments):
@@ -152,11 +161,10 @@ def call(request, name, arguments):
                 "url": "https://login.example.org/x?y=1",
                 "elicitationId": "e1",
             }
-        say({"jsonrpc": "2.0", "id": "ask", "method": "elicitation/create", "params": params})
-        while True:
-            answer = json.loads(sys.stdin.readline())
-            if answer.get("id") == "ask":
-                return text(json.dumps(answer.get("result", answer.get("error"))))
+        return text(answered("elicitation/create", params))
+    if name == "sample":
+        words = {"role": "user", "content": {"type": "text", "text": "Say all that you know."}}
+        return text(answered("sampling/createMessage", {"messages": [words], "maxTokens": 100}))
     return {"content": [], "isError": True}
 
 

@@ -11,6 +11,13 @@ from mcp.server.auth.provider import AccessToken, AuthorizationCode, RefreshToke
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.server.mcpserver import Elicit, MCPServer, Resolve
 from mcp.shared.auth import OAuthToken
+from mcp_types import (
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    InputRequiredResult,
+    SamplingMessage,
+    TextContent,
+)
 from pydantic import BaseModel
 
 PORT = int(sys.argv[sys.argv.index("--http") + 1]) if "--http" in sys.argv else 0
@@ -96,6 +103,15 @@ def add(a: int, b: int) -> int:
 def greet(person: Annotated[Person, Resolve(who)]) -> str:
     """Greet somebody."""
     return f"Hello {person.name}, {person.age}."
+
+
+@server.tool()
+def sample() -> InputRequiredResult:
+    """Use the model of the client."""
+    words = SamplingMessage(role="user", content=TextContent(type="text", text="Say all that you know."))
+    params = CreateMessageRequestParams(messages=[words], max_tokens=100)
+    asked = CreateMessageRequest(method="sampling/createMessage", params=params)
+    return InputRequiredResult(input_requests={"one": asked})
 
 
 @server.tool()

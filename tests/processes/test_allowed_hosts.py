@@ -15,6 +15,7 @@ import tarfile
 import threading
 import zipfile
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -720,6 +721,27 @@ print(said(b"GET http://pypi.example/" + b"a" * 20_000).split(" ")[1])
 """
     said = await house.python(program, "bubblewrap", allowed)
     assert said.split() == ["True", *["408"] * 3, *["200"] * 3, "431"]
+
+
+@needs_bubblewrap
+async def test_an_address_that_is_silent_does_not_hide_the_next(
+    house: House, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as that of a network that the machine is not in: all that a name stands for have the time together."""
+    monkeypatch.setattr(gateway, "CONNECT_SECONDS", 4)
+    house.names["pypi.example"] = ["127.0.0.2", "127.0.0.1"]
+    allowed = [f"{name}:{host.port}" for name in ("pypi.example", "127.0.0.1", "127.0.0.2")]
+    with ExitStack() as sockets:
+        # Where nobody accepts, a connection beyond the waiting ones gets no answer.
+        full = sockets.enter_context(socket.socket())
+        full.bind(("127.0.0.2", host.port))
+        full.listen(0)
+        for _ in range(3):
+            one = sockets.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        said = await house.run(f"curl -s http://pypi.example:{host.port}/x", "bubblewrap", allowed)
+    assert said.startswith("GET /x for pypi.example")
 
 
 @needs_bubblewrap

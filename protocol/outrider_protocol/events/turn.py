@@ -235,6 +235,8 @@ class HookCall(Wire):
     """The hook's own command."""
     refuses: bool | None = None
     """Whether its failure refuses."""
+    seconds: float | None = None
+    """Its time-out, where it has one of its own."""
 
 
 class HookStarted(EventData):

@@ -295,12 +295,15 @@ def servers_of_request(given: Any, cwd: Path) -> HandedOver | Flaw:
             continue
         if isinstance(read, McpServerStdio):
             env = {each.name: each.value for each in read.env}
-            servers[name] = {"command": read.command, "args": read.args, "env": env, "cwd": str(cwd)}
+            made = {"command": read.command, "args": read.args, "env": env, "cwd": str(cwd)}
         elif isinstance(read, HttpMcpServer):
             headers = {each.name: each.value for each in read.headers}
-            servers[name] = {"type": read.type, "url": read.url, "headers": headers}
+            made = {"type": read.type, "url": read.url, "headers": headers}
         else:
             left_out.append(
                 f"The MCP server {name} is not used: it speaks SSE; use stdio or streamable HTTP."
             )
+            continue
+        # Its variables are the client's: it has put in what they stand for, and what is left is meant as it is.
+        servers[name] = {**made, "expand": False}
     return HandedOver(servers, left_out)

@@ -209,6 +209,10 @@ class HooksHere(Protocol):
         """What there is, for the user; nobody is asked."""
         ...
 
+    async def withheld(self, folder: Folder | None = None) -> Sequence[str]:
+        """The files with hooks in workspace folders that are not trusted, or in one of them."""
+        ...
+
     async def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
         """The hooks of a point, with what they are given."""
         ...

@@ -485,7 +485,7 @@ def _item_of_commands(
         kind="question",
         turn_id=turn_id,
         title="The settings of this workspace name commands. May Outrider run them?",
-        detail=(
+        detail=spelled_out(
             f"{listed}\n“{ALLOW_COMMANDS}”: each runs without a further question, until {ends}."
             f"\n“{IGNORE_COMMANDS}”: they do not run. You are not asked about them again."
         ),
@@ -501,9 +501,9 @@ def _item(folder: Folder, withheld: str, turn_id: str) -> Open:
         kind="question",
         turn_id=turn_id,
         title=f"Do you trust {name}?",
-        detail=(
-            f"You have not decided yet. Until then, {withheld}.\n“{TRUST_WORKSPACE}”: use this folder's AGENTS.md and other "
-            f"agent instructions, and apply your permission mode here.\n“{STAY_READ_ONLY}”: do not edit files or run "
+        detail=spelled_out(
+            f"You have not decided yet. Until then, {withheld}.\n“{TRUST_WORKSPACE}”: use this folder's AGENTS.md and what "
+            f"else it has for agents, and apply your permission mode here; its servers and hooks are asked about.\n“{STAY_READ_ONLY}”: do not edit files or run "
             f"commands there. To undo this later, run `outrider trust forget {name}`."
         ),
         options=list(TITLES),

@@ -168,6 +168,8 @@ class Renderer:
         self._plan_shown: dict[str, str] = {}
         self._checks: set[str] = set()
         """Calls that are checks of the task, and not the model's."""
+        self._hooks: dict[str, str] = {}
+        """What each call of a hook is shown as."""
         self._failures: dict[str, list[logged.CheckFailure]] = {}
         """What checks say is wrong, by command, as they went the last time."""
         self._flow: TextFlow = flow if flow is not None else Flow(console)
@@ -308,9 +310,16 @@ class Renderer:
                 no_copy := f"{_NO_COPY}{event['data']['reason']}."
             ):
                 self.problems.warning(no_copy)
+            case "hook.started":
+                # Its whole line has what it is given, which is long and was said before.
+                point = event["data"]["on"]
+                self._hooks |= {
+                    one["id"]: f"{visible(one['hook'])}  (hook, {point})" for one in event["data"]["calls"]
+                }
             case "tool.requested":
                 name = event["data"]["name"]
-                call = _Call(name, essential_argument(name, event["data"]["input"]))
+                argument = self._hooks.get(event["data"]["callId"])
+                call = _Call(name, argument or essential_argument(name, event["data"]["input"]))
                 self._calls[event["data"]["callId"]] = call
             case "verify.started":
                 self._checks = {one["id"] for one in event["data"]["calls"]}
@@ -518,6 +527,8 @@ class Renderer:
             self._refused.add(data["callId"])
         if data["by"] == "mode" or data.get("channel") == "message":
             return  # nothing was asked, or the answer was given here
+        if data["by"] == "rule" and data["callId"] in self._hooks:
+            return  # the user allowed it once and for all
         words = {
             "allow_once": "allowed once",
             "allow_session": "allowed for this session",

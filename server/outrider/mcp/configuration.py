@@ -27,7 +27,7 @@ _KNOWN: Final = frozenset(
     {
         "type", "transport", "command", "args", "env", "cwd", "url", "httpUrl", "serverUrl", "headers", "http_headers", "timeout",
         "enabled", "disabled", "includeTools", "enabled_tools", "tools", "excludeTools", "disabled_tools", "disabledTools",
-        "description", "name", "oauth", "auth",
+        "description", "name", "oauth", "auth", "expand",
     }
 )  # fmt: skip
 
@@ -102,7 +102,7 @@ def read_servers(
             problems.append(f"{name}: must be an object; this server is ignored")
             continue
         values = cast("Mapping[str, Any]", said)
-        reader = _Reader(env, cwd)
+        reader = _Reader(env, cwd, expands=values.get("expand") is not False)
         made = reader.server(name, values, origin, folder)
         problems += [f"{name}: {text}" for text in reader.problems]
         if isinstance(made, str):
@@ -115,9 +115,10 @@ def read_servers(
 class _Reader:
     """Reads one block."""
 
-    def __init__(self, env: Mapping[str, str], cwd: Path | None) -> None:
+    def __init__(self, env: Mapping[str, str], cwd: Path | None, *, expands: bool) -> None:
         self._env = env
         self._cwd = cwd
+        self._expands = expands
         self._taken: dict[str, None] = {}
         self._missing: str | None = None
         self.problems: list[str] = []
@@ -184,6 +185,9 @@ class _Reader:
         return path if path.is_absolute() or self._cwd is None else self._cwd / path
 
     def _filled(self, text: str) -> str:
+        """A text with its variables put in, unless the block says that it has none."""
+        if not self._expands:
+            return text
         for mark in _FOLDER:
             if self._cwd is not None:
                 text = text.replace(mark, str(self._cwd))

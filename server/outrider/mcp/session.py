@@ -193,9 +193,7 @@ class Session:
             wanted: list[Wanted] = []
             for key, request in (result.input_requests or {}).items():
                 if not isinstance(request, types.ElicitRequest):
-                    raise ServerError(
-                        "it asked for something that Outrider does not give, such as the use of the model"
-                    )
+                    raise ServerError(f"it asked for {request.method}, which Outrider gives no server")
                 wanted.append(_wanted(key, request.params))
             if not wanted:
                 await asyncio.sleep(0.1)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import cast
 
 from outrider.models.dialects.anthropic import AnthropicModel
-from outrider.models.dialects.gemini import GeminiModel
+from outrider.models.dialects.gemini import GeminiModel, combines_tools
 from outrider.models.dialects.http_model import HttpModel
 from outrider.models.dialects.ollama import OllamaModel
 from outrider.models.dialects.openai_chat import OpenAiChatModel
@@ -49,8 +49,9 @@ from outrider_protocol.settings import (
 
 _TELLING: frozenset[ProviderKind] = frozenset({"openai-chat", "gemini"})
 """The dialects whose servers say in their list of models how much each can take; Ollama says it in another way."""
-_SEARCHING: frozenset[ProviderKind] = frozenset({"anthropic", "openai-responses"})
-"""The dialects in which a provider searches the web. Gemini's does not go together with tools."""
+_SEARCHING: frozenset[ProviderKind] = frozenset({"anthropic", "openai-responses", "gemini"})
+"""The dialects in which a provider searches the web."""
+_WAY_OUT = "set `web`, which lets it read pages, or add an MCP server that searches"
 _DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
     "openai-chat": OpenAiChatModel,
     "openai-responses": OpenAiResponsesModel,
@@ -296,12 +297,15 @@ class Catalog:
         given = self._given.get(reference)
         if given is None or not given.web_search:
             return False
-        if kind not in _SEARCHING and reference not in self._told_of_search:
+        problem = ""
+        if kind not in _SEARCHING:
+            problem = f"{kind} offers no search of the web here, so there is none: {_WAY_OUT}"
+        elif kind == "gemini" and not combines_tools(reference):
+            problem = f"Google searches beside other tools from Gemini 3 on, so there is none: name such a model, {_WAY_OUT}"
+        if problem and reference not in self._told_of_search:
             self._told_of_search.add(reference)
-            self.warn(
-                f"models.{reference}.webSearch: {kind} offers no search of the web here, so there is none"
-            )
-        return kind in _SEARCHING
+            self.warn(f"models.{reference}.webSearch: {problem}")
+        return not problem
 
     def _thinking_of(self, reference: str) -> Thinking | None:
         given = self._given.get(reference)

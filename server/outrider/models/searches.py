@@ -1,6 +1,7 @@
 """What a provider did on the web for a model, as its answer says: it goes back to the model word for word, and is shown to the user.
 
-Source: "Web search tool" of the Anthropic API reference; "Web search" of the OpenAI API reference (the item `web_search_call`).
+Source: "Web search tool" of the Anthropic API reference; "Web search" of the OpenAI API reference (the item `web_search_call`);
+"Grounding with Google Search" of the Gemini API reference.
 """
 
 import json
@@ -15,6 +16,8 @@ from outrider_protocol import logged
 
 SEARCH: Final = "web_search"
 """What providers call it, and rules."""
+GROUNDING: Final = "groundingMetadata"
+"""Where Google says what it searched for and found."""
 MOST: Final = 20
 """Searches of an answer, and pages of a search, that are told."""
 _LONGEST: Final = 500
@@ -32,7 +35,7 @@ class Search:
 
 def searches_of(data: ProviderData | None) -> list[Search]:
     """What is told of searches in what a model wants back. Each text is a stranger's: shortened, and with nothing that hides."""
-    if data is None or SEARCH not in data.blocks:
+    if data is None or not any(one in data.blocks for one in (SEARCH, GROUNDING)):
         return []
     try:
         listed = json.loads(data.blocks)
@@ -46,7 +49,9 @@ def searches_of(data: ProviderData | None) -> list[Search]:
     }
     found: list[Search] = []
     for block in blocks:
-        if block.get("type") == "server_tool_use" and block.get("name") == SEARCH:
+        if GROUNDING in block:
+            found += _of_gemini(mapping(block[GROUNDING]))
+        elif block.get("type") == "server_tool_use" and block.get("name") == SEARCH:
             found.append(_of_anthropic(block, results.get(string(block.get("id")))))
         elif block.get("type") == f"{SEARCH}_call":
             found += _of_openai(mapping(block.get("action")), string(block.get("status")))
@@ -90,9 +95,17 @@ def _of_openai(action: Mapping[str, Any], status: str) -> Iterator[Search]:
         yield Search(_shown(query), pages if number == 0 else (), problem)
 
 
+def _of_gemini(said: Mapping[str, Any]) -> Iterator[Search]:
+    queries = said.get("webSearchQueries")
+    listed = cast("list[object]", queries) if isinstance(queries, list) and queries else [None]
+    pages = tuple(_pages([mapping(one.get("web")) for one in mappings(said.get("groundingChunks"))]))
+    for number, query in enumerate(listed):
+        yield Search(_shown(query), pages if number == 0 else ())
+
+
 def _pages(listed: object) -> Iterator[tuple[str, str | None]]:
     for one in mappings(listed)[:MOST]:
-        if (url := _shown(one.get("url"))) is not None:
+        if (url := _shown(one.get("url") or one.get("uri"))) is not None:
             yield url, _shown(one.get("title"))
 
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from outrider.agent.context.compaction import STEERING
-from outrider.agent.customization.hooks import Hook, HookRun, ListedHooks, form_of
+from outrider.agent.customization.hook_forms import form_of
+from outrider.agent.customization.hooks import Hook, HookRun, ListedHooks
 from outrider.agent.interaction.plan_document import Plan, PlanProblem, Step
 from outrider.agent.services import CommandsHere
 from outrider.agent.workspace_file import ChecksHere
@@ -192,6 +193,10 @@ class RecordedHooks(Recorded):
     async def look(self, session_id: str, turn_id: str, seconds: float) -> None:
         """Nothing is looked for."""
 
+    async def withheld(self, folder: Folder | None = None) -> list[str]:
+        """A log has none."""
+        return []
+
     async def listed(self) -> ListedHooks:
         """A log has none to list."""
         return ListedHooks()
@@ -214,7 +219,14 @@ class RecordedHooks(Recorded):
         return [
             HookRun(
                 one["command"],
-                Hook(point, one["hook"], None, one.get("refuses", False), form_of(one["command"])),
+                Hook(
+                    point,
+                    one["hook"],
+                    None,
+                    one.get("refuses", False),
+                    form_of(one["command"]),
+                    seconds=one.get("seconds"),
+                ),
             )
             for one in data["calls"]
         ]

@@ -12,7 +12,7 @@ from pydantic import Field
 from outrider.permissions.policy.decide import Access
 from outrider.permissions.secrets.secret_files import is_secret_file
 from outrider.ports.model import ToolCall
-from outrider.ports.text import visible
+from outrider.ports.text import spelled_out, visible
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool, VaryingTool
 from outrider.workspace.documents.overlay import ReadProblem
@@ -117,7 +117,7 @@ def _loaded(skill: Skill, name: str | None) -> ToolResult:
     more = ""
     if files:
         listed = "\n".join(f"- {visible(one)}" for one in files)
-        more = f"\n\n[Its files, in {skill.folder}; read them with `file`:]\n{listed}"
+        more = f"\n\n[Its files, in {spelled_out(str(skill.folder))}; read them with `file`:]\n{listed}"
     return ok(f"[Skill {skill.name}, from {skill.path}]\n{skill.text}{more}")
 
 

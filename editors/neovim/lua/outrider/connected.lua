@@ -15,6 +15,7 @@ local STATES = {
   failed = 'failed',
   login = 'log in to use it',
   waiting = 'asked about with the next task',
+  refused = 'refused by you',
 }
 
 local DOINGS = {

@@ -523,6 +523,7 @@
 ---@field hook string
 ---@field id string
 ---@field refuses? boolean
+---@field seconds? number
 
 --- They came to their end.
 ---@class outrider.HookFinished
@@ -1313,7 +1314,7 @@
 ---@field origin? string
 ---@field protocol? string
 ---@field runs? string
----@field state 'missing'|'lent'|'available'|'starting'|'running'|'ended'|'failed'|'login'|'waiting'
+---@field state 'missing'|'lent'|'available'|'starting'|'running'|'ended'|'failed'|'login'|'waiting'|'refused'
 ---@field tools? string[]
 ---@field version? string
 

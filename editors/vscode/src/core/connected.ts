@@ -30,6 +30,7 @@ const STATES: Readonly<Record<ServerInfo["state"], { icon: string; words: string
   failed: { icon: "error", words: "failed" },
   login: { icon: "account", words: "log in to use it" },
   waiting: { icon: "question", words: "asked about with the next task" },
+  refused: { icon: "circle-slash", words: "refused by you" },
 };
 
 /** The groups of the view; one without lines is left out. */

@@ -558,6 +558,7 @@ export interface HookCall {
   hook: string;
   id: string;
   refuses?: boolean;
+  seconds?: number;
 }
 
 /** They came to their end. */
@@ -1411,7 +1412,7 @@ export interface ServerInfo {
   origin?: string;
   protocol?: string;
   runs?: string;
-  state: "missing" | "lent" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting";
+  state: "missing" | "lent" | "available" | "starting" | "running" | "ended" | "failed" | "login" | "waiting" | "refused";
   tools?: string[];
   version?: string;
 }

@@ -167,7 +167,11 @@ class Briefing:
     async def instructions_of(self, folder: Folder) -> str | None:
         """The path of the instructions of a workspace folder, or of some of them; None where there are none that say something."""
         own = await self._instructions.of_folder(folder)
-        return own[0] if own is not None else await self._scoped.withheld_in(folder)
+        return (
+            own[0]
+            if own is not None
+            else next((one.path for one in await self._scoped.withheld(folder)), None)
+        )
 
     async def task(
         self, prompt: str, context: Context | None, commands: CommandsHere, before: Sequence[Message] = ()

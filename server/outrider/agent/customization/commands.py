@@ -16,7 +16,7 @@ from outrider.ports.patterns import linear
 from outrider.ports.text import visible
 from outrider.ports.toml import read_toml
 from outrider.workspace.documents.overlay import ReadProblem
-from outrider.workspace.paths import PathProblem
+from outrider.workspace.paths import Folder, PathProblem
 from outrider.workspace.workspace import View
 from outrider_protocol.events import CommandOutput, Invoked
 
@@ -75,6 +75,8 @@ class CustomCommand:
     body: str = field(default="", repr=False)
     folder: str = ""
     """The folder that the files it names are relative to, where that is not the workspace's."""
+    is_own: bool = False
+    """Whether it is the user's own: a workspace's of its name stands behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +140,15 @@ class CustomCommands:
         made = await asyncio.to_thread(lambda: [one for file in named if (one := read(file))])
         others = await self.others.listed() if self.others is not None else ()
         by_name: dict[str, CustomCommand] = {}
-        for command in [*made, *await self._skills(), *others]:
+        brought = sorted([*made, *await self._skills()], key=lambda one: not one.is_own)
+        for command in [*brought, *others]:
             by_name.setdefault(command.name, command)
         self.known = tuple(by_name[name] for name in sorted(by_name))
         return list(self.known)
 
-    async def withheld(self) -> dict[str, int]:
-        """How many there are in workspace folders that are not trusted, by the folder's path."""
-        counts: dict[str, int] = {}
-        for one in await self._files.of_workspace(PLACES, trusted=False):
-            key = str(one.folder.path) if one.folder else ""
-            counts[key] = counts.get(key, 0) + 1
-        return counts
+    async def withheld(self, folder: Folder | None = None) -> list[Found]:
+        """Those in workspace folders that are not trusted, or in one of them."""
+        return await self._files.withheld(PLACES, folder)
 
     async def invoked(self, prompt: str) -> Invoked | NotInvoked | None:
         """What a task says that calls a command; None where it calls none and is meant as it is."""
@@ -216,6 +215,7 @@ def read(file: Found) -> CustomCommand | None:
         hint=visible(hint[:DESCRIPTION]),
         form=file.place.form,
         body=body.strip(),
+        is_own=file.folder is None,
     )
 
 

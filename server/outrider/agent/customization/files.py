@@ -5,14 +5,16 @@ editor is read as it stands there.
 """
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from outrider.permissions.policy.protected_files import Guarded
+from outrider.ports.text import spelled_out
 from outrider.workspace.documents.overlay import ReadProblem
 from outrider.workspace.paths import Folder, Located, PathProblem
 from outrider.workspace.workspace import View
@@ -37,6 +39,8 @@ class Place:
     """Whose form they have, where that differs."""
     is_one: bool = False
     """Whether it is about the one file of that name in the folder itself, and not about any further down."""
+    is_flat: bool = False
+    """Whether files further down do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,16 @@ class Files:
         roots = [(self._own, own), *([(self._home, places)] if self._home is not None else [])]
         return await asyncio.to_thread(lambda: [one for root, below in roots for one in _read(root, below)])
 
-    async def of_workspace(self, places: Sequence[Place], *, trusted: bool = True) -> list[Found]:
-        """Those of the workspace folders that are trusted, or of the others."""
+    async def of_workspace(self, places: Sequence[Place]) -> list[Found]:
+        """Those of the workspace folders that are trusted."""
+        return await self._of_all(places, trusted=True)
+
+    async def withheld(self, places: Sequence[Place], folder: Folder | None = None) -> list[Found]:
+        """Those of the workspace folders that are not trusted, or of one of them: none counts."""
+        found = await self._of_all(places, trusted=False)
+        return [one for one in found if folder is None or one.folder is folder]
+
+    async def _of_all(self, places: Sequence[Place], *, trusted: bool) -> list[Found]:
         found: list[Found] = []
         for folder in self._workspace.folders.folders:
             if self._trusts(folder.path) is trusted:
@@ -106,7 +118,7 @@ class Files:
             if self._guarded.why_hidden(one.names) is not None:
                 continue
             if (text := await self._text(one, path)) is not None:
-                display = self._workspace.folders.display_of(path.as_uri())
+                display = spelled_out(self._workspace.folders.display_of(path.as_uri()))
                 found.append(Found(name, display, one.resolved, text, place, folder))
         return found
 
@@ -130,7 +142,7 @@ def _read(root: Path, places: Sequence[Place]) -> Iterator[Found]:
             text = path.read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
-        yield Found(name, str(path), path, text, place, None)
+        yield Found(name, spelled_out(str(path)), path, text, place, None)
 
 
 def _listed(root: Path, places: Sequence[Place]) -> Iterator[tuple[Place, str, Path]]:
@@ -138,7 +150,11 @@ def _listed(root: Path, places: Sequence[Place]) -> Iterator[tuple[Place, str, P
     count = 0
     for place in places:
         top = root / place.folder
-        for path in _one(top, place.suffix) if place.is_one else _walk(top, place.suffix, DEEPEST):
+        for path in (
+            _one(top, place.suffix)
+            if place.is_one
+            else _walk(top, place.suffix, 0 if place.is_flat else DEEPEST)
+        ):
             if count == MOST_FILES:
                 return
             count += 1
@@ -172,3 +188,37 @@ def _walk(folder: Path, suffix: str, depth: int) -> Iterator[Path]:
             yield folder / entry.name
         elif is_folder:
             yield from _walk(folder / entry.name, suffix, depth - 1)
+
+
+def read_json(text: str) -> Any:
+    """The value of a file of JSON, with what editors allow in it. Raises ValueError and RecursionError."""
+    return json.loads(_without_comments(text))
+
+
+def _without_comments(text: str) -> str:
+    """JSON without the comments and the commas before an end that editors allow in it."""
+    out: list[str] = []
+    at, end = 0, len(text)
+    while at < end:
+        sign = text[at]
+        if sign == '"':
+            close = at + 1
+            while close < end and text[close] != '"':
+                close += 2 if text[close] == "\\" else 1
+            out.append(text[at : close + 1])
+            at = close + 1
+        elif text.startswith("//", at):
+            at = (text.find("\n", at) + 1 or end + 1) - 1
+        elif text.startswith("/*", at):
+            at = (text.find("*/", at) + 1 or end) + 1
+        elif sign == ",":
+            following = at + 1
+            while following < end and text[following].isspace():
+                following += 1
+            if following >= end or text[following] not in "}]":
+                out.append(sign)
+            at += 1
+        else:
+            out.append(sign)
+            at += 1
+    return "".join(out)

@@ -7,32 +7,36 @@ what it changes can be undone. It can refuse a call, have it asked about, change
 import asyncio
 import hashlib
 import json
-import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
-from outrider.agent.customization.files import Files, Found, Place
+from outrider.agent.customization.files import Files, Found, Place, read_json
+from outrider.agent.customization.hook_forms import FORMS, Form, FormName, entries, forms_of, ours
 from outrider.agent.trust import WorkspaceTrust
 from outrider.agent.workspace_file import WorkspaceFiles
 from outrider.permissions.policy.decide import Access
 from outrider.permissions.policy.ruling import Ruling
 from outrider.permissions.policy.trust import NamedCommand
-from outrider.ports.patterns import Pattern, PatternError, built, linear
+from outrider.ports.clock import Clock
+from outrider.ports.patterns import Pattern, linear
 from outrider.ports.text import visible
+from outrider.workspace.paths import Folder
 from outrider_protocol.settings import HookPoint, HookSettings, Settings
 
-PLACES: Final = (Place(".claude", "settings.json", "claude", is_one=True),)
-_NOT_TAKEN: Final = (
-    Place(".gemini", "settings.json", is_one=True),
-    Place(".copilot", "hooks.json", is_one=True),
-    Place(".github/hooks", ".json"),
+PLACES: Final = (
+    Place(".claude", "settings.json", "claude", is_one=True),
+    Place(".claude", "settings.local.json", "claude", is_one=True),
+    Place(".gemini", "settings.json", "gemini", is_one=True),
+    Place(".github/hooks", ".json", "copilot", is_flat=True),
+    Place(".github/copilot", "settings.json", "copilot", is_one=True),
+    Place(".github/copilot", "settings.local.json", "copilot", is_one=True),
 )
-"""Files of other agents whose hooks have a form that is not read; a message says so."""
 LONGEST_VALUE: Final = 2_000
 """Characters of one value that a hook is given."""
 MOST_GIVEN: Final = 30_000
@@ -43,21 +47,14 @@ REFUSED_EXIT: Final = 2
 """The exit code that refuses, as in other agents."""
 MOST_WORDS: Final = 200
 """Words of a hook's command that are looked at for scripts."""
+MOST_FOLDERS: Final = 8
+"""Folders that it names, in which files of it are looked for, too."""
 MOST_TRIED: Final = 1000
 """Places of an output at which a JSON object is looked for in vain."""
 _WORD: Final = linear("hook.word", r"[^\s\"'`;|&()<>=${}]+")
+_CHANGES: Final = ("arguments", "updatedInput", "tool_input", "modifiedArgs")
+"""Where an answer has changed arguments: ours, that of Claude Code, of Gemini CLI and of Copilot."""
 _BEGIN: Final = linear("hook.begin-of-json", r"(?m)^[ \t]*\{")
-_OF_CLAUDE: Final = "export CLAUDE_PROJECT_DIR="
-
-_POINTS: Final[Mapping[str, HookPoint]] = {
-    "SessionStart": "sessionStart", "UserPromptSubmit": "turnStart", "PreToolUse": "beforeTool", "PostToolUse": "afterTool",
-    "Stop": "turnEnd", "SessionEnd": "sessionEnd",
-}  # fmt: skip
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "Bash": ("run_command",), "Edit": ("edit_file", "apply_patch", "insert_lines"), "MultiEdit": ("edit_file",), "Write": ("write_file",),
-    "Read": ("read_file",), "Grep": ("search",), "Glob": ("find_files",), "LS": ("list_files",), "WebFetch": ("fetch_url",),
-    "TodoWrite": ("update_plan",), "NotebookEdit": (), "Task": (), "WebSearch": (),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +66,17 @@ class Hook:
     tools: frozenset[str] | None
     """The tools whose calls it is about; None: all."""
     refuses_on_failure: bool = False
-    form: Literal["own", "claude"] = "own"
+    form: FormName = "own"
     named: NamedCommand | None = None
     """As the user is asked about it; None for their own."""
     scripts: Mapping[str, str] = field(default_factory=dict[str, str])
     """The digests of the workspace's files that its command names, as they were when the user was asked."""
     matcher: Pattern | None = None
-    """Of Claude Code: a pattern of the names that its tools have there."""
+    """Of another agent: a pattern of the names that its tools have there."""
+    written: Form | None = None
+    """Of another agent: how it is written."""
+    seconds: float | None = None
+    """Its time-out; None for that of all commands."""
 
     @property
     def shown(self) -> str:
@@ -86,15 +87,9 @@ class Hook:
 
     def is_about(self, tool: str) -> bool:
         """Whether it runs for calls of a tool."""
-        if self.matcher is None:
+        if self.matcher is None or self.written is None:
             return self.tools is None or tool in self.tools
-        names = [tool, f"mcp__{tool}", *(name for name, own in _NAMES.items() if tool in own)]
-        return any(self.matcher.search(name) for name in names)
-
-
-def form_of(line: str) -> Literal["own", "claude"]:
-    """Whose form a hook has whose whole line is known."""
-    return "claude" if line.startswith(_OF_CLAUDE) else "own"
+        return any(self.matcher.search(name) for name in self.written.names(tool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +130,22 @@ class ListedHooks:
 
     running: Sequence[str] = ()
     waiting: Sequence[str] = ()
-    """Those that the user did not allow."""
+    """Those that the user was not asked about, or not since they changed."""
+    refused: Sequence[str] = ()
+    """Those that the user said no to."""
     problems: Sequence[str] = ()
     """What is not taken of the files of workspaces."""
-    withheld: Sequence[str] = ()
-    """The files with hooks in workspace folders that are not trusted."""
 
 
 class Hooks:
     """The hooks of one house."""
 
     def __init__(
-        self, settings: Callable[[], Settings], files: WorkspaceFiles, trust: WorkspaceTrust
+        self, settings: Callable[[], Settings], files: WorkspaceFiles, trust: WorkspaceTrust, clock: Clock
     ) -> None:
         """Begin with none; `look` finds out which there are."""
         self._settings = settings
+        self._clock = clock
         self._files = files
         self.found: Files | None = None
         """Looks for those of other agents; set once the files of the workspace can be looked for."""
@@ -176,21 +172,24 @@ class Hooks:
     async def listed(self) -> ListedHooks:
         """What there is, for the user; nobody is asked, and what runs stays as it is."""
         mine, brought, problems = await self._found()
-        yes = [one for one in brought if one.named is not None and self._trust.is_allowed(one.named)]
-        files = await self.found.of_workspace(PLACES, trusted=False) if self.found is not None else []
-        made = await asyncio.to_thread(lambda: [(file.path, _brought([], [file])[0]) for file in files])
+        said = [(one.shown, self._trust.is_allowed(one.named)) for one in brought if one.named is not None]
         return ListedHooks(
-            running=[one.shown for one in (*mine, *yes)],
-            waiting=[one.shown for one in brought if one not in yes],
+            running=[*(one.shown for one in mine), *(shown for shown, yes in said if yes)],
+            waiting=[shown for shown, yes in said if yes is None],
+            refused=[shown for shown, yes in said if yes is False],
             problems=problems,
-            withheld=[path for path, hooks in made if hooks],
         )
+
+    async def withheld(self, folder: Folder | None = None) -> list[str]:
+        """The files with hooks in workspace folders that are not trusted, or in one of them."""
+        files = await self.found.withheld(PLACES, folder) if self.found is not None else []
+        return await asyncio.to_thread(lambda: [one.path for one in files if _brought([], [one])[0]])
 
     async def _found(self) -> tuple[list[Hook], list[Hook], list[str]]:
         """The user's, those of trusted workspaces, and what of those is not taken."""
         mine = [_of_settings(one, None) for one in self._settings().hooks]
         own = [(hook, one.real) for one in await self._files.read() for hook in one.settings.hooks]
-        files = await self.found.of_workspace((*PLACES, *_NOT_TAKEN)) if self.found is not None else []
+        files = await self.found.of_workspace(PLACES) if self.found is not None else []
         return mine, *await asyncio.to_thread(_brought, own, files)
 
     async def at(self, point: HookPoint, tool: str, given: Mapping[str, Any], cwd: str) -> list[HookRun]:
@@ -205,7 +204,7 @@ class Hooks:
         hooks = [hook for hook in self._all if hook.on == point and (not tool or hook.is_about(tool))]
         same = await asyncio.to_thread(lambda: [_is_same(hook) for hook in hooks])
         found = [
-            HookRun(_line(hook, given, cwd) if is_same else _CHANGED, hook)
+            HookRun(_line(hook, given, cwd, self._clock.now()) if is_same else _CHANGED, hook)
             for hook, is_same in zip(hooks, same, strict=True)
         ]
         (self._ending if point == "sessionEnd" else self._running).update(one.line for one in found)
@@ -246,17 +245,28 @@ def _named(folder: str, shown: str, said: Any, scripts: Mapping[str, str]) -> Na
 
 def _scripts(command: str, folder: Path) -> dict[str, str]:
     """The digests of the workspace's files that a command names, however it names their folder. Blocks."""
+    words = [match[0] or "" for match in islice(_WORD.finditer(command), MOST_WORDS)]
     found: dict[str, str] = {}
-    for match in islice(_WORD.finditer(command), MOST_WORDS):
-        parts = Path(match[0] or "").parts
-        for first in range(len(parts)):
-            path = folder.joinpath(*parts[first:]) if parts[first] != "/" else Path(*parts)
+    # A command may go into a folder before it names a file of it.
+    for base in (folder, *islice(_within(words, folder, Path.is_dir), MOST_FOLDERS)):
+        for path in _within(words, base, Path.is_file):
             with suppress(OSError, ValueError):
-                if path.is_file() and path.resolve().is_relative_to(folder):
+                if str(path) not in found and path.resolve().is_relative_to(folder):
                     with path.open("rb") as file:
                         found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
-                    break
     return found
+
+
+def _within(words: Sequence[str], base: Path, fits: Callable[[Path], bool]) -> Iterator[Path]:
+    """What some words name in a folder, whatever stands before it. Blocks."""
+    for word in words:
+        parts = Path(word).parts
+        for first in range(len(parts)):
+            path = base.joinpath(*parts[first:]) if parts[first] != "/" else Path(*parts)
+            with suppress(OSError, ValueError):
+                if path != base and fits(path):
+                    yield path
+                    break
 
 
 _CHANGED: Final = (
@@ -277,73 +287,79 @@ def _brought(own: Sequence[tuple[HookSettings, str]], files: Sequence[Found]) ->
         if file.folder is None:
             continue
         try:
-            given: Any = json.loads(file.text)
+            given = read_json(file.text)
         except (ValueError, RecursionError) as error:
-            if file.place in PLACES:
-                problems.append(f"{file.path}: is not valid JSON ({str(error)[:100]}); its hooks are ignored")
+            problems.append(f"{file.path}: is not valid JSON ({str(error)[:100]}); its hooks are ignored")
             continue
-        block: Any = cast("dict[str, Any]", given).get("hooks") if isinstance(given, dict) else None
-        if file.place in PLACES:
-            made, wrong = _of_claude(block, str(file.folder.path.resolve()))
-            hooks += made
-            problems += [f"{file.path}: {text}" for text in wrong]
-        elif block:
-            problems.append(
-                f"{file.path}: hooks of this form are not taken; write them as `hooks` of .outrider/settings.toml"
-            )
-    return hooks, problems
+        if not isinstance(given, dict):
+            continue
+        made, wrong = _of_file(
+            cast("dict[str, Any]", given), FORMS[file.place.form], str(file.folder.path.resolve())
+        )
+        hooks += made
+        problems += [f"{file.path}: {text}" for text in wrong]
+    alone: dict[NamedCommand | None, Hook] = {}
+    for hook in hooks:  # what two files say alike runs once
+        alone.setdefault(hook.named, hook)
+    return list(alone.values()), problems
 
 
-def _of_claude(block: Any, folder: str) -> tuple[list[Hook], list[str]]:
-    """The hooks of a `settings.json` of Claude Code, and which of them are left out."""
+def _of_file(file: Mapping[str, Any], forms: Sequence[Form], folder: str) -> tuple[list[Hook], list[str]]:
+    """The hooks of a file of another agent, and which of them are left out."""
+    block = file.get("hooks")
+    if not isinstance(block, dict):
+        return [], []
+    if any(form.is_off(file) for form in forms):
+        return [], ["its hooks are turned off there"]
     hooks, problems = list[Hook](), list[str]()
-    for event, groups in cast("dict[str, Any]", block).items() if isinstance(block, dict) else ():
-        point = _POINTS.get(event)
-        if point is None:
-            problems.append(f"hooks.{event}: there is no such point here; ignored")
+    for event, groups in cast("dict[str, Any]", block).items():
+        form = next((one for one in forms if event in one.points), None)
+        if not isinstance(groups, list) or f"hooks.{event}" in forms[0].off_by_name:
+            continue  # a switch, and no point
+        if form is None:
+            problems.append(f"hooks.{visible(event[:60])}: there is no such point here; ignored")
             continue
-        for group in cast("list[Any]", groups) if isinstance(groups, list) else ():
-            told = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
-            matcher = str(told.get("matcher") or "*")
-            pattern = _pattern(matcher)
-            # There it names which start is meant; one that goes on, or is compacted, has none here.
-            if point == "sessionStart" and isinstance(pattern, Pattern) and not pattern.search("startup"):
+        off = form.turned_off(file)
+        for matcher, said in entries(cast("list[Any]", groups)):
+            if str(said.get("name") or said.get("command")) in off:
                 continue
-            listed: Any = told.get("hooks")
-            for one in cast("list[Any]", listed) if isinstance(listed, list) else ():
-                command: Any = cast("dict[str, Any]", one).get("command") if isinstance(one, dict) else None
-                if not isinstance(command, str):
-                    problems.append(f"hooks.{event}: only hooks that are a command are run; one is ignored")
-                elif isinstance(pattern, str):
-                    problems.append(
-                        f"hooks.{event}: the matcher {matcher} cannot be read ({pattern}); ignored"
-                    )
-                else:
-                    scripts = _scripts(command, Path(folder))
-                    shown = f"hook {point} ({matcher}): {command}"
-                    named = _named(folder, shown, [event, matcher, command], scripts)
-                    hooks.append(Hook(point, command, None, False, "claude", named, scripts, pattern))
+            made = _of_entry(form, event, matcher, said, folder)
+            if isinstance(made, str):
+                problems.append(f"hooks.{event}: {made}")
+            elif made is not None:
+                hooks.append(made)
     return hooks, problems
 
 
-def _pattern(matcher: str) -> Pattern | str | None:
-    """A matcher of Claude Code, which has to fit a whole name; None where it fits all, a text says what is wrong with it."""
-    parts = [part.strip() for part in matcher.split("|")]
-    if {"*", ".*", ""} & {*parts}:
+def _of_entry(
+    form: Form, event: str, matcher: str, said: Mapping[str, Any], folder: str
+) -> Hook | str | None:
+    """One hook of another agent; None where it is for another start of a session, a text says what is wrong with it."""
+    point, pattern, command = form.points[event], form.pattern(matcher), form.command(said)
+    # There it names which start is meant; one that goes on, or is compacted, has none here.
+    if point == "sessionStart" and isinstance(pattern, Pattern) and not pattern.search("startup"):
         return None
-    try:
-        return built(f"^(?:{'|'.join(parts)})$")
-    except PatternError as error:
-        return str(error)
+    if command is None:
+        return "only hooks that are a command of this system are run; one is ignored"
+    if isinstance(pattern, str):
+        return f"the matcher {visible(matcher)} cannot be read ({pattern}); ignored"
+    scripts, seconds = _scripts(command, Path(folder)), form.limit(said)
+    whole = [event, matcher, command]
+    if form.name != "claude" or seconds is not None:
+        whole += [form.name, seconds]
+    named = _named(folder, f"hook {point} ({matcher}): {command}", whole, scripts)
+    return Hook(point, command, None, False, form.name, named, scripts, pattern, form, seconds)
 
 
-def _line(hook: Hook, given: Mapping[str, Any], cwd: str) -> str:
+def _line(hook: Hook, given: Mapping[str, Any], cwd: str, now: datetime) -> str:
     """The command line of a hook: its input comes through a pipe, and so is part of what is logged."""
-    told = _as_claude(hook.on, given, cwd) if hook.form == "claude" else {"on": hook.on, **given}
-    text = json.dumps(_short(told), ensure_ascii=True)
+    short = {key: _short(value) for key, value in given.items()}
+    form = hook.written
+    told = {"on": hook.on, **short} if form is None else form.given(hook.on, short, cwd, now)
+    text = json.dumps(told, ensure_ascii=True)
     if len(text) > MOST_GIVEN:
         text = json.dumps({"on": hook.on, "tooLong": True})
-    before = f"{_OF_CLAUDE}{shlex.quote(cwd)}; " if hook.form == "claude" else ""
+    before = "" if form is None else form.setup(cwd)
     return f"{before}printf %s {shlex.quote(text)} | {{ {hook.command}\n}}"
 
 
@@ -357,34 +373,26 @@ def _short(value: Any) -> Any:
     return value
 
 
-def _as_claude(point: HookPoint, given: Mapping[str, Any], cwd: str) -> dict[str, Any]:
-    event = next(name for name, one in _POINTS.items() if one == point)
-    told: dict[str, Any] = {"session_id": given.get("sessionId", ""), "cwd": cwd, "hook_event_name": event}
-    if (tool := given.get("tool")) is not None:
-        told["tool_name"] = next((name for name, own in _NAMES.items() if tool in own), tool)
-        values: Any = given.get("arguments")
-        arguments = dict(cast("Mapping[str, Any]", values)) if isinstance(values, Mapping) else {}
-        if isinstance(path := arguments.get("path"), str):
-            arguments["file_path"] = str(Path(os.path.normpath(Path(cwd) / path)))
-        told["tool_input"] = arguments
-    if "result" in given:
-        told["tool_response"] = given["result"]
-    told |= {key: given[key] for key in ("prompt", "reason") if key in given}
-    return told
+def decided(came: Sequence[tuple[Hook, Came]], tool: str = "") -> Outcome:
+    """What hooks decided together: a refusal beats a question, and what one changed the next one's changes come over. Pure.
 
-
-def decided(came: Sequence[tuple[Hook, Came]]) -> Outcome:
-    """What hooks decided together: a refusal beats a question, and what one changed the next one's changes come over. Pure."""
+    Args:
+        came: The hooks with what came of each.
+        tool: The tool whose call they are about; empty for none.
+    """
     refused, asks, told = "", "", list[str]()
     arguments: dict[str, Any] | None = None
     for hook, one in came:
         said = _said(one.content)
         name = f"the hook `{visible(hook.command[:80])}`"
         inner: Any = said.get("hookSpecificOutput")
-        more = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        # Copilot answers without a block of its own for the event.
+        more = {**said, **cast("dict[str, Any]", inner)} if isinstance(inner, dict) else said
         decision = str(more.get("permissionDecision") or said.get("decision") or "")
         why = str(more.get("permissionDecisionReason") or said.get("reason") or "")
-        if one.exit_code == REFUSED_EXIT:
+        if said.get("continue") is False:
+            decision, why = "refuse", why or str(said.get("stopReason") or "")
+        if _refuses(hook, one):
             decision, why = "refuse", why or one.content
         elif one.status != "ok":
             if hook.refuses_on_failure:
@@ -393,20 +401,28 @@ def decided(came: Sequence[tuple[Hook, Came]]) -> Outcome:
                 told.append(f"[{name} failed: {_cut(one.content)}]")
         if decision in {"refuse", "deny", "block"}:
             refused = refused or f"{name} refused it: {_cut(why)}"
+            if hook.on == "afterTool":  # it is done; the model is to hear what is wrong with it
+                told.append(f"[{name} says:]\n{_cut(why)}")
         elif decision == "ask":
             asks = asks or f"{name} wants you to decide: {_cut(why)}"
-        changed: Any = said.get("arguments", more.get("updatedInput"))
-        if isinstance(changed, dict):
-            arguments = {**(arguments or {}), **cast("dict[str, Any]", changed)}
+        changed: Any = next((more[key] for key in _CHANGES if isinstance(more.get(key), dict)), None)
+        if changed is not None:
+            arguments = {**(arguments or {}), **ours(hook.form, tool, changed)}
         if text := said.get("text") or more.get("additionalContext") or _plain(hook, one, said):
             told.append(f"[{name} says:]\n{_cut(str(text))}")
     return Outcome(refused, asks, arguments, tuple(told))
 
 
+def _refuses(hook: Hook, came: Came) -> bool:
+    """Whether its exit code refuses."""
+    strict = any(hook.on in form.strict for form in forms_of(hook.form))
+    return bool(came.exit_code) if strict else came.exit_code == REFUSED_EXIT
+
+
 def _plain(hook: Hook, came: Came, said: Mapping[str, Any]) -> str:
-    """What a hook of Claude Code prints at the start of a session or turn, which is for the model there."""
-    is_start = hook.form == "claude" and hook.on in {"sessionStart", "turnStart"}
-    return came.content.strip() if is_start and came.status == "ok" and not said else ""
+    """What a hook prints at the start of a session or turn, where that is for the model."""
+    is_told = any(hook.on in form.prints for form in forms_of(hook.form))
+    return came.content.strip() if is_told and came.status == "ok" and not said else ""
 
 
 def _said(content: str) -> dict[str, Any]:
@@ -424,5 +440,6 @@ def _said(content: str) -> dict[str, Any]:
 
 
 def _cut(text: str) -> str:
-    text = text.strip()
+    """What a hook says. JSON has signs in it that its output did not show."""
+    text = visible(text.strip())
     return text if len(text) <= MOST_TOLD else f"{text[:MOST_TOLD]}…"

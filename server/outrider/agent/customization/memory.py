@@ -10,7 +10,7 @@ from typing import Any, Final
 from outrider.ports.text import visible
 from outrider.tools.registry import Tool
 from outrider.tools.remember import Scope, remember_tool
-from outrider.workspace.paths import OWN_FOLDER
+from outrider.workspace.paths import OWN_FOLDER, Folder
 from outrider.workspace.workspace import View
 from outrider_protocol.settings import Settings
 
@@ -56,6 +56,14 @@ class Memory:
             if text is not None
         )
         return self.known
+
+    async def withheld(self, folder: Folder | None = None) -> list[str]:
+        """Its file in a first workspace folder that is not trusted."""
+        first = next(iter(self._workspace.folders.folders), None)
+        if first is None or self._trusts(first.path) or folder not in {None, first}:
+            return []
+        text = await asyncio.to_thread(_text, first.path / OWN_FOLDER / FILE)
+        return [] if text is None else [f"{OWN_FOLDER}/{FILE}"]
 
     @property
     def tool(self) -> Tool[Any] | None:

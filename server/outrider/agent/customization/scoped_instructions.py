@@ -81,10 +81,9 @@ class ScopedInstructions:
         self._all = tuple(await asyncio.to_thread(read)) if found else ()
         return self._all
 
-    async def withheld_in(self, folder: Folder) -> str | None:
-        """The path of the first rules file in an untrusted folder; None if there is no such file."""
-        found = await self._files.of_workspace(PLACES, trusted=False)
-        return next((one.path for one in found if one.folder is folder), None)
+    async def withheld(self, folder: Folder | None = None) -> list[Found]:
+        """The files in workspace folders that are not trusted, or in one of them."""
+        return await self._files.withheld(PLACES, folder)
 
     async def about(self, paths: Mapping[str, Path], known: Mapping[str, str]) -> dict[str, str]:
         """The rules that apply to some files, as the model is told them.

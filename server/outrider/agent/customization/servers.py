@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from outrider.agent.customization.commands import Argument, CustomCommand, NotInvoked
-from outrider.agent.customization.files import Files, Place
+from outrider.agent.customization.files import Files, Place, read_json
 from outrider.agent.trust import WorkspaceTrust
 from outrider.agent.workspace_file import WorkspaceFiles
 from outrider.mcp.around import Around
@@ -23,6 +23,7 @@ from outrider.mcp.connection import Connection, NotConnectedError
 from outrider.permissions.policy.trust import SERVER_KEY, NamedCommand
 from outrider.ports.text import visible
 from outrider.ports.toml import read_toml
+from outrider.workspace.paths import Folder
 from outrider_protocol.log import LoggedEvent
 from outrider_protocol.settings import Settings
 
@@ -35,6 +36,11 @@ PLACES: Final = (
     Place(".github/copilot", "mcp.json", "servers", is_one=True),
 )
 """Files of other agents; the form names the key that holds the servers."""
+_NOT_READ: Final = (
+    Place(".claude", "settings.json", is_one=True),
+    Place(".claude", "settings.local.json", is_one=True),
+)
+"""Files of Claude Code from which it takes no servers, though people write them there."""
 _NO_CODE: Final = (".md", ".markdown")
 READY_SECONDS: Final = 20.0
 """How long the first request of a turn waits for servers that start."""
@@ -63,7 +69,9 @@ class Servers:
         self.problems: list[str] = []
         """What is wrong in the configurations."""
         self.waiting: list[ServerConfig] = []
-        """Those that the user did not allow."""
+        """Those that the user was not asked about, or not since they changed."""
+        self.refused: list[ServerConfig] = []
+        """Those that the user said no to."""
         self.on_change: Callable[[], None] = lambda: None
         self._looking = asyncio.Lock()
 
@@ -102,10 +110,10 @@ class Servers:
                 one for one in await self._of_workspace(problems) if one.name not in {m.name for m in mine}
             ]
             if not (mine or brought or self._connections):
-                self.problems, self.waiting = problems, []
+                self.problems, self.waiting, self.refused = problems, [], []
                 return
-            allowed = await self._allowed(brought, session_id, turn_id, seconds)
-            self.waiting = [one for one in brought if one not in allowed]
+            allowed, self.refused = await self._allowed(brought, session_id, turn_id, seconds)
+            self.waiting = [one for one in brought if one not in (*allowed, *self.refused)]
             self.problems = problems
             await self._take_over([*mine, *allowed])
         for connection in self.all if begin else ():
@@ -147,9 +155,9 @@ class Servers:
         except NotConnectedError as problem:
             return NotInvoked(f"the MCP server {server} did not give its prompt: {problem}")
 
-    async def withheld(self) -> list[str]:
-        """The files with servers in workspace folders that are not trusted."""
-        files = await self._found.of_workspace(PLACES, trusted=False)
+    async def withheld(self, folder: Folder | None = None) -> list[str]:
+        """The files with servers in workspace folders that are not trusted, or in one of them."""
+        files = await self._found.withheld(PLACES, folder)
         return [one.path for one in files if _block(one.text, one.place.form, one.path, [])]
 
     async def _of_workspace(self, problems: list[str]) -> list[ServerConfig]:
@@ -164,6 +172,11 @@ class Servers:
             if block is not None and file.folder is not None:
                 real = await asyncio.to_thread(file.folder.path.resolve)
                 blocks.append((block, file.path, real))
+        problems += [
+            f"{one.path}: mcpServers is not read there, by Claude Code neither: write it in .mcp.json"
+            for one in await self._found.of_workspace(_NOT_READ)
+            if _block(one.text, "mcpServers", one.path, [])
+        ]
         for block, origin, real in blocks:
             servers, wrong = read_servers(block, origin, self._env, real, folder=real)
             problems += [f"{origin}: {text}" for text in wrong]
@@ -173,9 +186,10 @@ class Servers:
 
     async def _allowed(
         self, brought: Sequence[ServerConfig], session_id: str, turn_id: str, seconds: float
-    ) -> list[ServerConfig]:
+    ) -> tuple[list[ServerConfig], list[ServerConfig]]:
+        """Those that the user allowed, and those that they refused."""
         if not brought:
-            return []
+            return [], []
         named = {one.name: await asyncio.to_thread(_named, one) for one in brought}
         # What runs has read its code: it is asked about before it is started the next time.
         yes = [
@@ -186,7 +200,8 @@ class Servers:
             yes += await self._trust.allowed(rest, session_id, turn_id, seconds)
         else:
             yes += [one for one in rest if self._trust.is_allowed(one)]
-        return [one for one in brought if named[one.name] in yes]
+        no = [one for one in brought if self._trust.is_allowed(named[one.name]) is False]
+        return [one for one in brought if named[one.name] in yes], no
 
     def _runs(self, config: ServerConfig) -> bool:
         connection = self._connections.get(config.name)
@@ -238,7 +253,7 @@ def given_to(names: Sequence[str], arguments: str) -> dict[str, str]:
 
 def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, Any] | None:
     try:
-        given: Any = json.loads(_without_comments(text)) if not path.endswith(".toml") else read_toml(text)
+        given: Any = read_json(text) if not path.endswith(".toml") else read_toml(text)
     except (ValueError, RecursionError) as error:
         problems.append(f"{path}: is not valid JSON ({str(error)[:100]}); it is ignored")
         return None
@@ -248,35 +263,6 @@ def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, 
     if block is not None and not isinstance(block, dict):
         problems.append(f"{path}: {key} must be an object; it is ignored")
     return cast("dict[str, Any]", block) if isinstance(block, dict) else None
-
-
-def _without_comments(text: str) -> str:
-    """JSON without the comments and the commas before an end that editors allow in it."""
-    out: list[str] = []
-    at, end = 0, len(text)
-    while at < end:
-        sign = text[at]
-        if sign == '"':
-            close = at + 1
-            while close < end and text[close] != '"':
-                close += 2 if text[close] == "\\" else 1
-            out.append(text[at : close + 1])
-            at = close + 1
-        elif text.startswith("//", at):
-            at = (text.find("\n", at) + 1 or end + 1) - 1
-        elif text.startswith("/*", at):
-            at = (text.find("*/", at) + 1 or end) + 1
-        elif sign == ",":
-            following = at + 1
-            while following < end and text[following].isspace():
-                following += 1
-            if following >= end or text[following] not in "}]":
-                out.append(sign)
-            at += 1
-        else:
-            out.append(sign)
-            at += 1
-    return "".join(out)
 
 
 def _named(config: ServerConfig) -> NamedCommand:

@@ -10,8 +10,9 @@ from typing import Final
 from outrider.agent.customization import front_matter
 from outrider.agent.customization.commands import DESCRIPTION, CustomCommand
 from outrider.agent.customization.files import Files, Found, Place
-from outrider.ports.text import visible
+from outrider.ports.text import spelled_out, visible
 from outrider.tools.skill import Skill
+from outrider.workspace.paths import Folder
 
 FILE: Final = "SKILL.md"
 OF_USER: Final = (Place("skills", FILE),)
@@ -31,6 +32,8 @@ class Skills:
         self._enabled = enabled
         self.all: tuple[Skill, ...] = ()
         """As they were seen last."""
+        self.problems: list[str] = []
+        """Those that another one of their name stands before, and that say something else."""
 
     async def refresh(self) -> None:
         """Look for them anew. Of several with one name the first counts, the user's before the workspace's."""
@@ -39,13 +42,19 @@ class Skills:
         found = [*await self._files.of_user(OF_HOME, OF_USER), *await self._files.of_workspace(PLACES)]
         made = await asyncio.to_thread(lambda: [one for file in found if (one := _read(file))])
         by_name: dict[str, Skill] = {}
+        behind: list[Skill] = []
         for skill in made:
-            by_name.setdefault(skill.name, skill)
+            first = by_name.setdefault(skill.name, skill)
+            if (first.text, first.description) != (skill.text, skill.description):
+                behind.append(skill)
+        self.problems = [
+            f"{one.path} is left out: {by_name[one.name].path} has its name, {one.name}" for one in behind
+        ]
         self.all = tuple(by_name[name] for name in sorted(by_name))
 
-    async def withheld(self) -> int:
-        """How many there are in workspace folders that are not trusted."""
-        return len(await self._files.of_workspace(PLACES, trusted=False)) if self._enabled else 0
+    async def withheld(self, folder: Folder | None = None) -> list[Found]:
+        """Those in workspace folders that are not trusted, or in one of them."""
+        return await self._files.withheld(PLACES, folder) if self._enabled else []
 
     async def as_commands(self) -> Sequence[CustomCommand]:
         """Those that a user can call by name."""
@@ -57,8 +66,9 @@ class Skills:
                 source="skill",
                 path=skill.path,
                 hint=skill.hint,
-                body=f"Use this skill ({skill.name}, in {skill.folder}):\n\n{skill.text}",
+                body=f"Use this skill ({skill.name}, in {spelled_out(str(skill.folder))}):\n\n{skill.text}",
                 folder=str(skill.folder) if skill.source == "workspace" else "",
+                is_own=skill.source == "user",
             )
             for skill in self.all
             if skill.for_user
@@ -73,7 +83,7 @@ def _read(file: Found) -> Skill | None:
     if not described or not body.strip():
         return None
     return Skill(
-        name=visible(name[:64]),
+        name=spelled_out(name[:64]),
         description=visible(described[:MOST_DESCRIBED]),
         path=file.path,
         folder=file.real.parent,

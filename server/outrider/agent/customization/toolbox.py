@@ -1,6 +1,6 @@
 """The tools that there are now: Outrider's own, the client's, and those that only exist where something was brought along."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,12 +13,17 @@ from outrider.tools.mcp import offered, server_tools
 from outrider.tools.registry import Registry, Tool
 from outrider.tools.skill import skill_tool
 from outrider.tools.web import Web, fetch_tool
+from outrider.workspace.paths import Folder
 from outrider_protocol.events import Mode
 from outrider_protocol.settings import Settings
 
 
 class Looked(Protocol):
     """What is looked for at the start of a turn; see `Hooks`."""
+
+    async def withheld(self, folder: Folder | None = None) -> Sequence[str]:
+        """The files of workspace folders that are not trusted, or of one of them."""
+        ...
 
     async def look(self, session_id: str, turn_id: str, seconds: float) -> None:
         """Find out what there is; the user is asked about what is new, for some seconds."""
@@ -35,6 +40,26 @@ class Brought:
     hooks: Looked
     memory: Memory
     scoped: ScopedInstructions
+
+    async def withheld(self, folder: Folder | None = None) -> str:
+        """What does not count because its folder is not trusted, in words; empty where nothing is.
+
+        Args:
+            folder: The folder; None for all that are not trusted.
+        """
+        counted = (
+            (self.commands, "custom command"),
+            (self.skills, "skill"),
+            (self.scoped, "rule"),
+        )
+        parts: list[str] = []
+        for one, kind in counted:
+            if count := len(await one.withheld(folder)):
+                parts.append(f"{count} {kind}{'s' * (count > 1)}")
+        for one, kind in ((self.servers, "MCP servers"), (self.hooks, "hooks"), (self.memory, "memory")):
+            if files := await one.withheld(folder):
+                parts.append(f"{kind} ({', '.join(files)})")
+        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 class Toolbox:

@@ -491,6 +491,8 @@ class User:
             withheld = [f"its instructions ({', '.join(found)}) are ignored"] if found else []
             if await self._services.policy.files.is_there(folder):
                 withheld.append(f"its settings ({WORKSPACE_FILE}) are ignored")
+            if not of_files and (brought := await self._services.brought.withheld(folder)):
+                withheld.append(f"{brought} are ignored")
             if (narrowed := trust.narrows()) is not None:
                 withheld.append(
                     f"Outrider asks before every change, even if your settings allow it ({narrowed})"

@@ -663,7 +663,7 @@ class Turn:
         left = [self._state.calls[call.id] for call in calls if not self._state.calls[call.id].finished]
         await self._run_calls([one.call for one in left])
         for one in left:
-            told += (await self._hooks("afterTool", one.call, result=one.came)).told
+            told += (await self._hooks("afterTool", one.call, result=one.came, status=one.status)).told
         if told:
             self._append(HookFinished(on="afterTool", told="\n".join(told)))
 
@@ -688,6 +688,7 @@ class Turn:
                 command=one.line,
                 hook=one.hook.command,
                 refuses=one.hook.refuses_on_failure or None,
+                seconds=one.hook.seconds,
             )
             for number, one in enumerate(runs, 1)
         ]
@@ -696,7 +697,8 @@ class Turn:
         hooks.ended(runs)
         states = [turn.calls[one.id] for one in named]
         outcome = decided(
-            [(run.hook, Came(s.status, s.exit_code, s.came)) for run, s in zip(runs, states, strict=True)]
+            [(run.hook, Came(s.status, s.exit_code, s.came)) for run, s in zip(runs, states, strict=True)],
+            call.name if call is not None else "",
         )
         changed = None
         if outcome.arguments is not None and call is not None and on == "beforeTool":

@@ -7,7 +7,7 @@ from outrider_protocol.commands import CommandArgument, CommandsResult, CustomCo
 async def commands(services: Services) -> CommandsResult:
     """What there is."""
     listed = await services.brought.commands.listed()
-    withheld = sum((await services.brought.commands.withheld()).values())
+    withheld = len(await services.brought.commands.withheld())
     return CommandsResult(
         commands=[
             CustomCommandInfo(

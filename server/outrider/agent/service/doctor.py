@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,12 +10,14 @@ from outrider.agent.context.budget import STANDING_SHARE
 from outrider.agent.context.offer import Offer, is_small
 from outrider.agent.context.tokens import Counter
 from outrider.agent.loop.tool_context import Commands, shared_by
+from outrider.agent.service.servers import ASK_AGAIN
 from outrider.agent.service.servers import servers as mcp_servers
 from outrider.agent.service.trial import try_tools
 from outrider.agent.services import Services
 from outrider.models.catalog import ModelProblem
 from outrider.models.routing.choose import in_order
 from outrider.permissions.policy.trust import Trust
+from outrider.ports.text import spelled_out
 from outrider.processes import SpawnProblem, can_run_commands, collect, shell_argv
 from outrider.store.problem import StoreProblem
 from outrider.workspace.search import find_ripgrep
@@ -82,7 +84,8 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
     ]
     if probe:
         checks += await try_all(services)
-    return checks
+    # Much of it is in a stranger's words, and goes to a terminal.
+    return [one.model_copy(update={"detail": spelled_out(one.detail)}) for one in checks]
 
 
 async def _brought(services: Services) -> list[Check]:
@@ -103,11 +106,15 @@ async def _brought(services: Services) -> list[Check]:
             found.append(
                 Check(name=kind, status="ok", detail=(", " if kind != "hooks" else "; ").join(names))
             )
+    found += [Check(name="skills", status="warn", detail=one) for one in services.brought.skills.problems]
     found += [
         Check(name="hooks", status="warn", detail=f"waiting for your yes: {one}") for one in hooks.waiting
     ]
+    found += [
+        Check(name="hooks", status="ok", detail=f"refused: {one}. {ASK_AGAIN}") for one in hooks.refused
+    ]
     found += [Check(name="hooks", status="warn", detail=problem) for problem in hooks.problems]
-    if withheld := await _withheld(services, hooks.withheld):
+    if withheld := await services.brought.withheld():
         detail = f"{withheld} are ignored: run `outrider trust add` if you trust them"
         found.append(Check(name="not trusted", status="warn", detail=detail))
     found += [
@@ -118,17 +125,6 @@ async def _brought(services: Services) -> list[Check]:
         detail = f"without a question: {', '.join(web.hosts)}" if web.hosts else "every host is asked about"
         found.append(Check(name="web", status="ok", detail=detail))
     return found
-
-
-async def _withheld(services: Services, hooks: Sequence[str]) -> str:
-    """What does not count because its folder is not trusted, in words."""
-    brought = services.brought
-    commands = sum((await brought.commands.withheld()).values())
-    counted = ((commands, "custom command"), (await brought.skills.withheld(), "skill"))
-    parts = [f"{count} {kind}{'s' * (count > 1)}" for count, kind in counted if count]
-    named = (("MCP servers", await brought.servers.withheld()), ("hooks", hooks))
-    parts += [f"{kind} ({', '.join(files)})" for kind, files in named if files]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _mcp_server(info: ServerInfo) -> Check:
@@ -144,6 +140,8 @@ def _mcp_server(info: ServerInfo) -> Check:
         case "waiting":
             detail = f"{about} for your yes. It runs {info.runs}"
             return Check(name=info.kind, status="warn", detail=detail)
+        case "refused":
+            return Check(name=info.kind, status="ok", detail=f"{about}. {info.detail}")
         case _:
             return Check(name=info.kind, status="ok", detail=f"{about}. It starts with the first task")
 

@@ -9,6 +9,8 @@ from outrider.mcp.connection import Connection
 from outrider.tools.mcp import server_tools
 from outrider_protocol.commands import ServerInfo, ServersParams, ServersResult
 
+ASK_AGAIN: Final = "To be asked again, run `outrider trust forget` in its folder"
+"""How to change a no to what a workspace wants to run."""
 _STATES: Final[Mapping[str, Any]] = {"off": "available", "ready": "running"}
 
 
@@ -29,6 +31,17 @@ async def servers(services: Services, params: ServersParams) -> ServersResult | 
     found += [
         ServerInfo(kind="mcp", name=one.name, state="waiting", origin=one.origin, runs=one.shown)
         for one in services.brought.servers.waiting
+    ]
+    found += [
+        ServerInfo(
+            kind="mcp",
+            name=one.name,
+            state="refused",
+            detail=f"You said that it shall not run. {ASK_AGAIN}",
+            origin=one.origin,
+            runs=one.shown,
+        )
+        for one in services.brought.servers.refused
     ]
     return ServersResult(servers=found, problems=services.brought.servers.problems)
 

@@ -45,7 +45,7 @@ async def run_end_hooks(hooks: HooksHere, context: TurnContext, session_id: str,
 async def _run(run: HookRun, context: TurnContext) -> str:
     """Run one; a text says what the user should know of it."""
     name = f"the hook `{visible(run.hook.command[:80])}` at the end of the session"
-    params = RunCommand(command=run.line, background=True, timeout=SECONDS)
+    params = RunCommand(command=run.line, background=True, timeout=min(run.hook.seconds or SECONDS, SECONDS))
     before = {job.id for job in context.jobs.all}
     try:
         action = await plan_run(params, ToolCall("", "run_command", ""), context)

@@ -541,7 +541,9 @@ def _hooks_run(state: SessionState, data: logged.HookStarted) -> None:
     if state.turn:
         state.turn.hook_runs += len(data["calls"])
         for one in data["calls"]:
-            call = ToolCall(one["id"], "run_command", json.dumps({"command": one["command"]}))
+            arguments = {"command": one["command"]}
+            limit = {"timeout": one["seconds"]} if "seconds" in one else {}
+            call = ToolCall(one["id"], "run_command", json.dumps({**arguments, **limit}))
             state.turn.calls[call.id] = CallState(call, fills=True)
             state.call_ids.add(call.id)
 

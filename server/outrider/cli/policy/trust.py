@@ -58,6 +58,14 @@ def show_done(done: Word | TrustProblem, out: Console, before: str = "") -> Exit
     return ExitCode.COMPLETED
 
 
+def show_forgotten(done: Word | TrustProblem | None, folder: Path, out: Console) -> ExitCode:
+    """Show what was taken back of a folder, or of the commands in its settings alone; 2 if nothing was."""
+    if done is not None:
+        return show_done(done, out, "forgotten: ")
+    out.print(f"forgotten: what was said of the commands in {visible(str(folder))}")
+    return ExitCode.COMPLETED
+
+
 def absolute(path: Path) -> Path:
     """A path that need not exist, absolute."""
     return path.expanduser().absolute()

@@ -60,4 +60,4 @@ def forget(folder: FolderArgument = Path()) -> None:
 
     file = trust.open_file()
     done = file.forget_now(trust.absolute(folder))
-    raise typer.Exit(trust.show_done(done, make_console(sys.stdout), "forgotten: "))
+    raise typer.Exit(trust.show_forgotten(done, trust.absolute(folder), make_console(sys.stdout)))

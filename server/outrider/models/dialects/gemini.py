@@ -2,14 +2,15 @@
 
 Thought signatures go back on the part they came with: a request in which one is missing is refused.
 
-Source: "Generating content", "Function calling" and "Thought signatures" of the Gemini API reference.
+Source: "Generating content", "Function calling", "Thought signatures", "Grounding with Google Search" and "Tool combination" of the Gemini API
+reference.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import quote
 
 from outrider.models.answer import CallBlock, OpenCall, TextBlock, Verbatim, blocks_of
@@ -27,6 +28,7 @@ from outrider.models.http.payload import (
     tool_name,
 )
 from outrider.models.images import base64_of, behind_results
+from outrider.models.searches import GROUNDING, MOST
 from outrider.ports.model import FinishReason, Image, Message, ModelFailure, ModelItem, ModelRequest, Tokens
 
 _SIGNATURE: Final = "thoughtSignature"
@@ -35,7 +37,10 @@ _NO_SIGNATURE = {_SIGNATURE: "skip_thought_signature_validator"}
 _CAPITAL = re.compile("[A-Z]")
 _GENERATION = re.compile(r"gemini-(\d{1,3})")
 _FIRST_NEW = 3
-"""Generation of the models that refuse a call without one, and whose results of functions can hold images."""
+"""Generation of the models that refuse a call without one, whose results of functions can hold images, and that take functions and tools of
+Google's own in one request."""
+_OF_GOOGLE = frozenset({"toolCall", "toolResponse", "tool_call", "tool_response"})
+"""Parts in which a tool of Google's own is called, or answers."""
 _FINISH_REASONS: dict[str, FinishReason] = {
     "MAX_TOKENS": "length",
     "SAFETY": "refused",
@@ -108,6 +113,7 @@ class GeminiModel(HttpModel):
             **self._told(request).fields,
             **mapping(extra.pop("generationConfig", None)),
         }
+        searches = self._is_to_search(request)
         declared = [
             {
                 "name": tool.name,
@@ -120,22 +126,31 @@ class GeminiModel(HttpModel):
             "systemInstruction": {"parts": system} if system else None,
             "generationConfig": {key: value for key, value in generation.items() if value is not None},
             **extra,
-            "tools": [{"functionDeclarations": declared}] if declared else None,
-            "contents": _contents(request.messages, self.name, request.images),
+            "tools": [
+                *([{"functionDeclarations": declared}] if declared else []),
+                *([{"googleSearch": {}}] if searches else []),
+            ]
+            or None,
+            "contents": _contents(request.messages, self.name, request.images, searches=searches),
         }
+        if searches:  # only so do both kinds of tools go together
+            told = mapping(extra.get("toolConfig"))
+            fields["toolConfig"] = {**told, "includeServerSideToolInvocations": True}
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def _contents(messages: Sequence[Message], model: str, images: Mapping[str, bytes]) -> list[dict[str, Any]]:
+def _contents(
+    messages: Sequence[Message], model: str, images: Mapping[str, bytes], *, searches: bool
+) -> list[dict[str, Any]]:
     names: dict[str, str] = {}
     contents: list[dict[str, Any]] = []
     whole = completed(messages)
-    for message in whole if _is_new(model) else behind_results(whole):
+    for message in whole if combines_tools(model) else behind_results(whole):
         if message.role == "system":
             continue
         names |= {call.id: call.name for call in message.tool_calls}
         role = "model" if message.role == "assistant" else "user"
-        parts = _parts(message, model, names, images)
+        parts = _parts(message, model, names, images, searches=searches)
         if contents and contents[-1]["role"] == role:
             contents[-1]["parts"] += parts
         else:
@@ -144,12 +159,14 @@ def _contents(messages: Sequence[Message], model: str, images: Mapping[str, byte
 
 
 def _parts(
-    message: Message, model: str, names: Mapping[str, str], images: Mapping[str, bytes]
+    message: Message, model: str, names: Mapping[str, str], images: Mapping[str, bytes], *, searches: bool
 ) -> list[dict[str, Any]]:
     shown = [_shown(image, images) for image in message.images]
     if message.role == "tool":
         name = tool_name(names.get(message.tool_call_id or "", ""))
         answer: dict[str, Any] = {"name": name, "response": {"result": message.text}}
+        if searches:  # beside a tool of its own the provider goes by ids
+            answer["id"] = message.tool_call_id or ""
         if inside := [part for part in shown if "inlineData" in part]:
             answer["parts"] = inside
         return [{"functionResponse": answer}, *(part for part in shown if "text" in part)]
@@ -158,15 +175,17 @@ def _parts(
     parts: list[dict[str, Any]] = []
     blocks = blocks_of(message, model)
     calls = [block for block in blocks if isinstance(block, CallBlock)]
-    signed = not _is_new(model) or any(_SIGNATURE in call.extra for call in calls)
+    signed = not combines_tools(model) or any(_SIGNATURE in call.extra for call in calls)
     for block in blocks:
         match block:
             case Verbatim():
-                parts.append(dict(block.block))
+                if GROUNDING not in block.block and (searches or not _OF_GOOGLE & block.block.keys()):
+                    parts.append(dict(block.block))
             case TextBlock():
                 parts.append({"text": block.text, **block.extra})
             case CallBlock(call, extra):
                 made = {"name": tool_name(call.name), "args": object_of(call.arguments)}
+                made |= {"id": call.id} if searches else {}
                 mark = {} if signed else _NO_SIGNATURE
                 signed = True  # only the first of parallel calls has one
                 parts.append({"functionCall": made, **mark, **extra})
@@ -179,7 +198,8 @@ def _shown(image: Image, contents: Mapping[str, bytes]) -> dict[str, Any]:
     return {"inlineData": {"mimeType": image.media_type, "data": base64_of(image, contents)}}
 
 
-def _is_new(model: str) -> bool:
+def combines_tools(model: str) -> bool:
+    """Whether a model is of a generation that takes tools of Google's own beside others."""
     generation = _GENERATION.search(model)
     return generation is not None and int(generation[1]) >= _FIRST_NEW
 
@@ -215,6 +235,8 @@ class GeminiDecoder(Decoder):
         self._blocked: str | None = None
         self._in_text = False
         self._usage: dict[str, int] = {}
+        self._found: dict[str, list[Any]] = {"webSearchQueries": [], "groundingChunks": []}
+        """What it searched for, and the pages that it found."""
         self._growing: tuple[OpenCall, PartialArgs] | None = None
         """A call whose arguments come in pieces."""
 
@@ -242,6 +264,7 @@ class GeminiDecoder(Decoder):
                 continue
             for part in mappings(mapping(candidate.get("content")).get("parts")):
                 self._take_part(part, items)
+            self._take_grounding(mapping(_of(candidate, GROUNDING)))
             self._finish = _reason(_of(candidate, "finishReason")) or self._finish
         if usage := mapping(_of(chunk, "usageMetadata")):
             self._count(usage)
@@ -265,8 +288,18 @@ class GeminiDecoder(Decoder):
             self._answer.add_text(text, items)
             self._in_text = not signature
         elif part:
+            called_for = mapping(mapping(_of(part, "toolCall")).get("args")).get("queries")
+            self._take_grounding({"webSearchQueries": called_for})
             self._answer.keep(part)  # what a tool of Google's own wrote or gave
             self._in_text = False
+
+    def _take_grounding(self, said: Mapping[str, Any]) -> None:
+        """Take in what is told of a search; a later chunk may tell all of it again."""
+        for key, told in self._found.items():
+            more = _of(said, key)
+            for one in cast("list[Any]", more) if isinstance(more, list) else ():
+                if one not in told and len(told) < MOST:
+                    told.append(one)
 
     def _take_call(self, called: dict[str, Any], signature: Mapping[str, Any]) -> None:
         pieces, goes_on = mappings(_of(called, "partialArgs")), _of(called, "willContinue") is True
@@ -294,6 +327,8 @@ class GeminiDecoder(Decoder):
         elif self._finish in _BROKEN and not self._answer.calls:
             items.append(ModelFailure("overloaded", f"{self._source} gave no answer: {self._finish}"))
         else:
+            if any(self._found.values()):
+                self._answer.keep({GROUNDING: self._found})  # for the user; it does not go back
             self._answer.end(items, _FINISH_REASONS.get(self._finish or "", "stop"), self._tokens)
 
     def _count(self, usage: dict[str, Any]) -> None:

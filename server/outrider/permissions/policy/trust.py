@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, cast
 
 from outrider.permissions.policy.own_file import MOST_BYTES, Stamp, locked, replace_text, stamp
 from outrider.ports.clock import Clock
+from outrider.ports.text import spelled_out
 from outrider.ports.toml import read_toml
 
 TRUST: Final = "trust.toml"
@@ -60,7 +61,7 @@ class NamedCommand:
     key: str
     """The setting: `verify`."""
     shown: str
-    """What it runs, for the user."""
+    """What it runs, for the user: with nothing that hides."""
     digest: str
     """Of all that the settings say of it."""
     runs_unconfined: bool = False
@@ -72,7 +73,7 @@ class NamedCommand:
     ) -> "NamedCommand":
         """A command with the digest of `whole`, which is what the settings say of it, as JSON takes it."""
         said = json.dumps([folder, key, whole], sort_keys=True).encode("utf-8", "surrogatepass")
-        return cls(folder, key, shown, hashlib.sha256(said).hexdigest(), runs_unconfined)
+        return cls(folder, key, spelled_out(shown), hashlib.sha256(said).hexdigest(), runs_unconfined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +243,16 @@ class TrustFile:
         ]
         return self._rewrite(put) if any(with_names(one) is not None for one in here) else None
 
-    async def forget(self, folder: Path) -> Word | TrustProblem:
+    async def forget(self, folder: Path) -> Word | TrustProblem | None:
         """Take back what the user said of a folder and of the commands in its settings: it is asked again."""
         return await asyncio.to_thread(self.forget_now, folder)
 
-    def forget_now(self, folder: Path) -> Word | TrustProblem:
-        """The same for a thread. Blocks."""
+    def forget_now(self, folder: Path) -> Word | TrustProblem | None:
+        """The same for a thread; None where only commands of it were said something of. Blocks."""
         path = os.path.realpath(folder)
+        had_commands = any(one.command.folder == path for one in self.commands)
         before = self._write(path, None)
-        if before is None:
+        if before is None and not had_commands:
             return TrustProblem(f"{path} is not in the list", "unknown_id")
         return before
 

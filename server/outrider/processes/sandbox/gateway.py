@@ -36,6 +36,8 @@ MOST_LOOKUPS: Final = 3
 """Names of one session that are resolved at once: each takes a thread, of which the server has few."""
 MOST_ADDRESSES: Final = 4
 """Of one name that are tried."""
+NEXT_SECONDS: Final = 0.25
+"""How long one of them may be silent before the next is tried beside it."""
 MOST_NOTED: Final = 100
 """Hosts of one command that are told apart."""
 _CHUNK: Final = 65_536
@@ -56,6 +58,7 @@ _REASONS: Final = {
     431: "Request Header Fields Too Large",
     502: "Bad Gateway",
 }
+_Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 _VARIABLES: Final = (
     "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "npm_config_proxy", "npm_config_https_proxy", "YARN_HTTP_PROXY",
@@ -297,7 +300,7 @@ class Gateway:
                         raise problem(
                             403, f"it is {address}, {why}, and `sandbox.network` does not name that address"
                         )
-                return await _first_that_answers(addresses, port)
+                return await _first_that_answers(addresses, port, self._reach.clock)
         except TimeoutError as error:
             raise problem(502, f"it did not answer within {CONNECT_SECONDS:g} s") from error
         except UnicodeError as error:
@@ -356,15 +359,38 @@ class Gateway:
 
 
 async def _first_that_answers(
-    addresses: Sequence[str], port: int
+    addresses: Sequence[str], port: int, clock: Clock
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first address that answers; while one is silent, the next is tried beside it (RFC 8305)."""
+    left, trying = [*addresses[:MOST_ADDRESSES]], set[asyncio.Task[_Connection]]()
     problem = OSError("its name stands for no address")
-    for address in addresses[:MOST_ADDRESSES]:
-        try:
-            return await asyncio.open_connection(address, port, limit=_CHUNK)
-        except OSError as error:
-            problem = error
+    try:
+        while left or trying:
+            if left:
+                opening = asyncio.open_connection(left.pop(0), port, limit=_CHUNK)
+                trying.add(asyncio.create_task(opening))
+            done: set[asyncio.Task[_Connection]] = set()
+            with suppress(TimeoutError):
+                async with clock.timeout(NEXT_SECONDS if left else None):
+                    done, _ = await asyncio.wait(trying, return_when=asyncio.FIRST_COMPLETED)
+            for one in done:
+                trying.discard(one)
+                if (failed := one.exception()) is None:
+                    return one.result()
+                if not isinstance(failed, OSError):
+                    raise failed
+                problem = failed
+    finally:
+        for one in trying:
+            one.add_done_callback(_abort)
+            one.cancel()
     raise problem
+
+
+def _abort(opening: "asyncio.Task[_Connection]") -> None:
+    """Let go of a connection that came when another one was there."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result()[1].transport.abort()
 
 
 def _said(error: OSError) -> str:
