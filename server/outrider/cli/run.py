@@ -40,8 +40,6 @@ class ExitCode(IntEnum):
 
 _NO_SESSION = "there is no session"
 """How the server says that an id is not in its log."""
-_NO_MODEL = "no model is set"
-"""How the server begins to say so."""
 _ERROR = 1
 """The level of an error among messages (LSP, `MessageType`)."""
 _EXIT_OF_OUTCOME = {
@@ -198,9 +196,7 @@ def explained(problem: CommandError) -> str:
 
 def with_the_way_to_a_model(text: str) -> str:
     """What the server says of a missing model, with what can be done about it on the command line."""
-    if not text.startswith(_NO_MODEL):
-        return text
-    return f"{_NO_MODEL}: run `outrider setup`, or give --model"
+    return text.replace("run `outrider setup` in a terminal", "run `outrider setup`, or give --model")
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:

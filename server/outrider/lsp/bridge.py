@@ -154,13 +154,15 @@ class Bridge:
 
     def _with_the_way(self, error: CommandError) -> CommandError:
         """A refusal for want of a model, with the action that leads to one."""
-        is_stock = not self._app.settings.now.events
-        if (error.data or {}).get("reason") != "model_unavailable" or not (
-            is_stock and self._app.lacks_model
-        ):
+        if (error.data or {}).get("reason") != "model_unavailable":
             return error
-        message = f"{error.message}, or take the code action `{ACTION_PREFIX}{CHOOSE_MODEL}`"
-        return CommandError(error.code, message, error.data)
+        return CommandError(error.code, self._led(error.message), error.data)
+
+    def _led(self, problem: str) -> str:
+        """What is said of a missing model; with the action that leads to one, where the client has no button for it."""
+        if self._app.settings.now.events or not self._app.lacks_model:
+            return problem
+        return f"{problem}, or take the code action `{ACTION_PREFIX}{CHOOSE_MODEL}`"
 
     @contextmanager
     def _before_its_events(self, session_id: str) -> Generator[None]:
@@ -238,7 +240,7 @@ class Bridge:
         """Say what is wrong with the settings, a model that cannot be had included."""
         self._say(self._app.messages)
         if self._app.settings.now.model is not None and (problem := await self._app.model_problem()):
-            self._say((problem,))
+            self._say((self._led(problem),))
 
     async def say_what_was_cut_off(self) -> None:
         """Say which task the server before this one left in the middle; a client that gets events sees its sessions itself."""
