@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, cast, get_args
 
 from lsprotocol import types
@@ -169,10 +170,18 @@ class ClientEditor:
         return _tool_answer(reply.result)
 
     async def ask_item(
-        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+        self,
+        session_id: str,
+        item: Mapping[str, Any],
+        *,
+        seconds: float,
+        overdue: Callable[[], None],
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> ItemReply | Unanswered:
         """Have the client put an open item before the user; see `ports.editor.Editor.ask_item`."""
-        params = {"sessionId": session_id, "item": item}
+        # It offers all of them.
+        detail = "\n".join([str(item.get("detail", "")), *told.values()])
+        params = {"sessionId": session_id, "item": {**item, "detail": detail} if told else item}
         reply = await self._protocol.long_request(ASK_REQUEST, params, seconds=seconds, overdue=overdue)
         if isinstance(reply, NoReply):
             return Unanswered(reply.why)
