@@ -40,6 +40,7 @@ class ExitCode(IntEnum):
 
 _NO_SESSION = "there is no session"
 """How the server says that an id is not in its log."""
+GOES_ON_HERE = "What ran this task has ended; it goes on here."
 _ERROR = 1
 """The level of an error among messages (LSP, `MessageType`)."""
 _EXIT_OF_OUTCOME = {
@@ -137,6 +138,7 @@ async def run_task(
             on_question=turn.question,
             on_event=turn.event,
             on_frame=renderer.frame,
+            on_left=turn.left,
             on_message=turn.message,
             server=task.server,
         ) as client:
@@ -287,6 +289,24 @@ class _Turn:
         if level == _ERROR:
             self._may_have_failed = True
             self._changed.set()
+
+    def left(self, params: Object) -> None:
+        """The process ended that ran the turn which is watched: it goes on here, as if it had not run anywhere."""
+        session_id = self.session_id
+        if session_id is None or session_id != params["sessionId"] or self._client is None:
+            return
+        if params["unfinished"]:
+            self._renderer.note(GOES_ON_HERE)
+            self._start(self._go_on_here(self._client, session_id))
+
+    async def _go_on_here(self, client: Client, session_id: str) -> None:
+        try:
+            status = await client.command(names.RESUME, {"sessionId": session_id})
+        except ClientError as problem:
+            self._problem = problem
+        else:
+            self.items.status(status.get("open", []))
+        self._changed.set()
 
     async def _look_for_the_end(self, client: Client) -> None:
         self._may_have_failed = False

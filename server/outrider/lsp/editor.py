@@ -36,11 +36,13 @@ from outrider_protocol import (
     ASK_REQUEST,
     EVENT_NOTIFICATION,
     LANGUAGE_REQUEST,
+    LEFT_NOTIFICATION,
     SAVE_REQUEST,
     STREAM_NOTIFICATION,
     TOOL_REQUEST,
     approves,
 )
+from outrider_protocol.notifications import Left
 
 logger = logging.getLogger(__name__)
 
@@ -315,6 +317,11 @@ class ClientEditor:
         """Send `outrider/event`, after all live text that came before it."""
         self._frames.flush()
         self._protocol.notify_in_json(EVENT_NOTIFICATION, wire_text(event))
+
+    def publish_left(self, left: Left) -> None:
+        """Send `outrider/left`, after all that was told of the session."""
+        self._frames.flush()
+        self._protocol.notify(LEFT_NOTIFICATION, left.to_wire())
 
     def publish_frame(self, frame: StreamFrame) -> None:
         """Send `outrider/stream`, at once or merged with others while the client does not keep up."""

@@ -19,7 +19,7 @@ import { type Inspect, type Options, configuration, initializationOptions, isMod
 import { withModel } from "../core/choices.js";
 import type { ServerState } from "../core/status.js";
 import { type PermissionMode, lastWords, messageOf, withoutTerminal } from "../core/words.js";
-import type { Commands } from "../protocol/types.js";
+import type { Commands, SessionStatus } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
 
@@ -84,6 +84,9 @@ export class Connection {
   private readonly lacking = new vscode.EventEmitter<Lacking>();
   /** Fired where a code action was refused for want of a model. */
   readonly onLacking = this.lacking.event;
+  private readonly joined = new vscode.EventEmitter<string>();
+  /** Fired where a code action joined a session that another process runs. */
+  readonly onJoined = this.joined.event;
 
   /**
    * @param model the model that the user chose for the next tasks
@@ -265,7 +268,10 @@ export class Connection {
           const act = (): Promise<unknown> =>
             Promise.resolve(next(command, withModel(command, args, this.model())) as unknown);
           try {
-            return await act();
+            const result = await act();
+            const joined = command === "outrider.resume" ? (result as Partial<SessionStatus> | null) : undefined;
+            if (joined?.elsewhere === true && joined.sessionId !== undefined) this.joined.fire(joined.sessionId);
+            return result;
           } catch (error) {
             const failure = failureOf(error);
             if (failure.reason !== LACKS_MODEL) throw error;
