@@ -4,11 +4,13 @@ import asyncio
 import json
 import shlex
 import signal
+import sys
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 from typing import Any, TextIO, cast
 
 import outrider_protocol as names
@@ -481,6 +483,17 @@ class _Turn:
     @contextmanager
     def _signals(self, client: Client) -> Generator[None]:
         loop = asyncio.get_running_loop()
+        if sys.platform == "win32":  # no loop takes handlers there
+
+            def interrupted(_number: int, _frame: FrameType | None) -> None:
+                loop.call_soon_threadsafe(self._interrupt, client)
+
+            before = signal.signal(signal.SIGINT, interrupted)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGINT, before)
+            return
         handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         for number in handled:
             loop.add_signal_handler(number, self._interrupt, client)
