@@ -49,22 +49,6 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         psutil.wait_procs(all_of_it, timeout=10)
 
 
-def take(bench: Workbench, title: str) -> None:
-    """Take a code action."""
-    action = bench.page.locator(".action-widget").get_by_text(title).first
-
-    def offered() -> bool:
-        # The menu of a moment ago may have come before the server knew of what it offers.
-        bench.page.keyboard.press("Escape")
-        bench.focus_editor()
-        bench.page.keyboard.press("Control+.")
-        bench.page.wait_for_timeout(1000)
-        return bool(action.is_visible())
-
-    bench.until(offered, f"{title} in the menu")
-    action.click()
-
-
 def look_at(bench: Workbench, title: str) -> None:
     """Open a session from the list."""
     bench.command("Outrider: Sessions…")
@@ -141,19 +125,6 @@ def test_what_a_shell_runs_is_watched_steered_and_cancelled(begin: Begin) -> Non
         bench.until(lambda: "Cancelled" in bench.view_text(), "the end here")
         assert run.wait(30) != 0
         bench.until(lambda: "step" not in bench.status(), "a status bar at rest")
-
-
-def test_what_a_code_action_joins_is_shown_in_the_view(begin: Begin) -> None:
-    turns = [waits("began", "go"), {"text": "It is done."}]
-    with begin(turns) as bench, running(bench, "Run it from a shell"):
-        bench.until((bench.folder / "began").exists, "the command")
-        bench.open("tariff.py")
-        take(bench, "Outrider: write a task…")
-        bench.until(lambda: "task.md" in bench.page.title(), "the task document")
-        take(bench, "Outrider: join the task")
-        bench.until(lambda: f"running {THERE}" in bench.view_text(), "who runs it")
-        (bench.folder / "go").touch()
-        bench.until(lambda: "It is done." in bench.view_text(), "the end")
 
 
 def test_when_the_process_is_gone_its_session_is_cut_off(begin: Begin) -> None:

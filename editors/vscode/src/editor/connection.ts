@@ -13,13 +13,14 @@ import {
 
 import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
+import { joinedBy } from "../core/joining.js";
 import { ABILITIES, type Ability } from "../core/messages.js";
 import { Pulse, silence } from "../core/pulse.js";
 import { type Inspect, type Options, configuration, initializationOptions, isMode, isWider } from "../core/settings.js";
 import { withModel } from "../core/choices.js";
 import type { ServerState } from "../core/status.js";
 import { type PermissionMode, lastWords, messageOf, withoutTerminal } from "../core/words.js";
-import type { Commands, SessionStatus } from "../protocol/types.js";
+import type { Commands } from "../protocol/types.js";
 import type { Keys } from "./keys.js";
 import { type Server, provideServer } from "./server.js";
 
@@ -269,8 +270,8 @@ export class Connection {
             Promise.resolve(next(command, withModel(command, args, this.model())) as unknown);
           try {
             const result = await act();
-            const joined = command === "outrider.resume" ? (result as Partial<SessionStatus> | null) : undefined;
-            if (joined?.elsewhere === true && joined.sessionId !== undefined) this.joined.fire(joined.sessionId);
+            const joined = joinedBy(command, result);
+            if (joined !== undefined) this.joined.fire(joined);
             return result;
           } catch (error) {
             const failure = failureOf(error);
