@@ -94,6 +94,38 @@ def test_a_class_of_lsprotocol_is_made_when_it_is_used_and_is_as_ever() -> None:
     )
 
 
+def test_a_type_of_acp_is_built_when_it_is_used_and_its_source_is_not_read_for_that() -> None:
+    _run(
+        "import linecache\n"
+        "from outrider.acp.late_schema import import_sdk; import_sdk()\n"
+        "import acp, pydantic\n"
+        "from acp import schema\n"
+        "types = [one for one in vars(schema).values() if isinstance(one, type) and issubclass(one, pydantic.BaseModel)]\n"
+        "built = lambda: sum(one.__pydantic_complete__ for one in types if one.__module__ == schema.__name__)\n"
+        "assert len(types) > 200 and built() < 10, (len(types), built())\n"
+        "assert schema.__file__ not in linecache.cache\n"
+        "given = {'sessionId': 's', 'prompt': [{'type': 'text', 'text': 'x'}], '_meta': {'a': 1}}\n"
+        "value = schema.PromptRequest.model_validate(given)\n"
+        "assert isinstance(value.prompt[0], schema.TextContentBlock), value\n"
+        "assert value.model_dump(by_alias=True, exclude_none=True) == given\n"
+        "assert schema.PromptRequest(session_id='s', prompt=[]).session_id == 's'\n"
+        "assert built() < 20, built()\n"
+        "class Own(pydantic.BaseModel):\n"
+        "    model_config = pydantic.ConfigDict(use_attribute_docstrings=True)\n"
+        "assert Own.model_config['use_attribute_docstrings'] and Own.__pydantic_complete__\n"
+    )
+
+
+def test_an_agent_of_acp_starts_without_the_methods_of_its_dataclasses() -> None:
+    _run(
+        "import dataclasses\n"
+        "late = '_create_fn' in vars(dataclasses)\n"
+        "from outrider.acp.serve import _load; _load({}, None)\n"
+        "from outrider.agent.services import Services\n"
+        "assert (vars(Services)['__init__'].__code__.co_filename != '<string>') is late\n"
+    )
+
+
 def test_a_client_of_http_comes_without_the_command_line_of_httpx() -> None:
     _run(
         "import sys; from outrider.models.http import provider; client = provider._new_client(None, None)\n"

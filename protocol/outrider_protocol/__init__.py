@@ -65,6 +65,7 @@ COMMAND_NAMES: Final = (
 # Notifications to the client, sent only where it set `events: true`.
 EVENT_NOTIFICATION: Final = "outrider/event"
 STREAM_NOTIFICATION: Final = "outrider/stream"
+LEFT_NOTIFICATION: Final = "outrider/left"
 
 # The request to a client that registered tools: run one of them.
 TOOL_REQUEST: Final = "outrider/tool"

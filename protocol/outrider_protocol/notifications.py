@@ -1,4 +1,4 @@
-"""The two notifications to a client that set `events: true`."""
+"""The notifications to a client that set `events: true`."""
 
 from typing import Any, Literal
 
@@ -42,3 +42,14 @@ class Frame(Wire):
     """Unicode code points of this stream sent before."""
     text: str
     """The piece."""
+
+
+class Left(Wire):
+    """A session of another process is watched no longer: it was released there, or that process ended.
+
+    It comes after the last event of that process.
+    """
+
+    session_id: str
+    unfinished: bool
+    """Whether its turn has not ended. `outrider.resume` goes on with it here."""

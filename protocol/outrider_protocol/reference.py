@@ -20,7 +20,7 @@ from outrider_protocol import script, settings
 from outrider_protocol.commands import COMMANDS, REASONS
 from outrider_protocol.events import EVENTS, EventData, tools, turn
 from outrider_protocol.events import jobs as jobs_events
-from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.notifications import Event, Frame, Left
 from outrider_protocol.requests import REQUESTS
 from outrider_protocol.settings import WORKSPACE, HookSettings, Limits, LimitsPatch, Settings, WorkspaceFile
 from outrider_protocol.wire import Wire
@@ -152,7 +152,12 @@ def _errors() -> Iterator[str]:
 
 def _notifications(values: dict[type[Wire], None]) -> Iterator[str]:
     yield "## Notifications\n\nOnly to a client that set `events: true`.\n"
-    for name, model in ((names.EVENT_NOTIFICATION, Event), (names.STREAM_NOTIFICATION, Frame)):
+    sent = (
+        (names.EVENT_NOTIFICATION, Event),
+        (names.STREAM_NOTIFICATION, Frame),
+        (names.LEFT_NOTIFICATION, Left),
+    )
+    for name, model in sent:
         yield f"### `{name}`\n\n{_doc(model)}\n"
         yield from _keys(model, values, sends=True)
 

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENTS
 from outrider_protocol.export import Export
-from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.notifications import Event, Frame, Left
 from outrider_protocol.requests import REQUESTS
 from outrider_protocol.scenario import Scenario
 from outrider_protocol.script import Script
@@ -18,7 +18,7 @@ from outrider_protocol.settings import Settings, WorkspaceFile
 
 def build() -> dict[str, Any]:
     """Give the schema: commands, events, notifications, requests, settings, a workspace's settings file, script, scenario, export; shared `$defs`."""
-    models = [Settings, WorkspaceFile, Script, Scenario, Export, Event, Frame, *EVENTS]
+    models = [Settings, WorkspaceFile, Script, Scenario, Export, Event, Frame, Left, *EVENTS]
     models += [model for both in REQUESTS.values() for model in both]
     for command in COMMANDS.values():
         models += [command.params, command.result]
@@ -39,7 +39,11 @@ def build() -> dict[str, Any]:
             name: {"description": row.summary, "params": ref[row.params], "result": ref[row.result]}
             for name, row in COMMANDS.items()
         },
-        "notifications": {"outrider/event": ref[Event], "outrider/stream": ref[Frame]},
+        "notifications": {
+            "outrider/event": ref[Event],
+            "outrider/stream": ref[Frame],
+            "outrider/left": ref[Left],
+        },
         "requests": {
             name: {"params": ref[params], "result": ref[result]}
             for name, (params, result) in REQUESTS.items()

@@ -767,6 +767,7 @@ async def _catalog(
             keys,
             proxy_for=lambda url: proxy_for(url, around.env),
             ca_file=around.env.get("SSL_CERT_FILE"),
+            settings_file=around.user_settings,
         ),
         refusals=refusals,
         retry=settings.retry,

@@ -89,6 +89,27 @@ async def test_a_client_with_keys_gets_one_option_for_each_and_is_told_the_rest(
         assert "Run: rm -f a" in client.said() and "covers this exact command" in client.said()
 
 
+@pytest.mark.parametrize(("profile", "is_told"), [("zed", True), ("codecompanion", True), ("avante", False)])
+@pytest.mark.parametrize("turn", [EDIT, run("rm -f a")], ids=["edit", "command"])
+async def test_only_an_option_that_is_offered_is_explained(acp, tariff, profile, is_told, turn):
+    async with acp(profile, [turn, DONE], ["Reject"]) as client:
+        await prompt(client)
+        (asked,) = client.permissions
+        assert ("Allow for this session" in asked.names) == is_told
+        assert ("“Allow for this session” covers" in f"{asked.text}{client.said()}") == is_told
+
+
+async def test_what_is_said_of_an_edit_beside_its_diff_is_shown(acp, workspace):
+    """The diff is the client's to show; what it may do is said in words."""
+    write = {"name": "write_file", "id": "w", "input": {"path": ".vscode/tasks.json", "content": "“x”\n"}}
+    async with acp("zed", [{"tool_calls": [write]}, DONE], ["Reject"]) as client:
+        await prompt(client)
+        (asked,) = client.permissions
+        assert asked.text.startswith("Careful: ")
+        assert "“x”" not in asked.text
+        assert [one["newText"] for one in asked.call["content"] if one["type"] == "diff"] == ["“x”\n"]
+
+
 @pytest.mark.parametrize("answer", ["Allow once", "Reject"])
 async def test_a_client_that_knows_yes_and_no(acp, tariff, answer):
     """Avante takes three ids for a yes, all others for a no, and a yes for ever as one to all that comes."""

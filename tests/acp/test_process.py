@@ -4,10 +4,11 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import psutil
 from acp.schema import ClientCapabilities
-from acp_turns import EDIT
+from acp_turns import EDIT, run
 
 from acp import spawn_agent_process
 from outrider import __version__
@@ -20,9 +21,9 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"pro
 
 
 @asynccontextmanager
-async def process(workspace, *arguments):
+async def process(workspace, *arguments, program=("-m", "outrider")):
     running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "outrider", "acp", *arguments,
+        sys.executable, *program, "acp", *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         env=surroundings_of(workspace), limit=2**24,
     )  # fmt: skip
@@ -141,3 +142,32 @@ async def test_a_command_line_that_is_wrong(workspace):
     async with process(workspace, "--permission-mode", "everything") as running:
         _, said = await asyncio.wait_for(running.communicate(), 30)
         assert running.returncode == 2 and b"--permission-mode" in said
+
+
+async def test_without_what_windows_lacks_it_edits_and_offers_no_commands(workspace):
+    model = scripted(workspace, [EDIT, run("touch made"), {"text": "Done."}])
+    without = Path(__file__).parents[1] / "lsp" / "serve_without_posix.py"
+    arguments = ("--model", model, "--permission-mode", "auto-edit")
+    async with process(workspace, *arguments, program=(str(without),)) as running:
+        send(
+            running,
+            INITIALIZE,
+            {
+                **INITIALIZE,
+                "id": 1,
+                "method": "session/new",
+                "params": {"cwd": str(workspace), "mcpServers": []},
+            },
+        )
+        session_id = (await answer(running, 1))["result"]["sessionId"]
+        text = {"sessionId": session_id, "prompt": [{"type": "text", "text": "Two an hour."}]}
+        send(running, {**INITIALIZE, "id": 2, "method": "session/prompt", "params": text})
+        assert (await answer(running, 2))["result"]["stopReason"] == "end_turn"
+    assert "hours * 2" in (workspace / "tariff.py").read_text()
+    assert not (workspace / "made").exists()
+
+
+async def answer(running, number):
+    while (message := await read(running)).get("id") != number:
+        pass
+    return message

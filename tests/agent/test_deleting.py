@@ -10,6 +10,7 @@ from test_copies import events, fork
 from test_going_on import messages, refusal
 
 from outrider.testing.editor.answers import Never
+from outrider.testing.editor.wire_client import RpcError
 from outrider.testing.scenario import scripted, start_session
 
 KEEPS = {"permissionMode": "auto-edit", "recording": True}
@@ -163,3 +164,39 @@ async def test_the_task_document_shows_it_no_longer(told):
     await until(lambda: SECRET in told.text(name))
     await told.command("outrider.delete", {"sessionId": told.session_id})
     await until(lambda: SECRET not in told.text(name))
+
+
+async def test_one_that_another_window_still_shows_is_gone_there_too(workspace):
+    model = scripted(workspace, [{"text": "One."}, {"text": "Two."}, {"text": "Three."}])
+    async with (
+        start_session("stock", workspace, model, {"testing": None}, connection="stdio") as first,
+        start_session("stock", workspace, model, {"testing": None}, connection="stdio") as second,
+    ):
+        started = await first.command("outrider.run", {"prompt": "Begin."})
+        await first.wait_turn(started["turnId"])
+        gone = {"sessionId": started["sessionId"]}
+        again = await second.command("outrider.run", {"prompt": "And then?", **gone})
+        await second.wait_turn(again["turnId"])
+        await deleted(first, gone)
+        for name, more in (
+            ("run", {"prompt": "Go on."}),
+            ("steer", {"text": "Go on."}),
+            ("resume", {}),
+            ("events", {}),
+            ("fork", {}),
+            ("delete", {}),
+        ):
+            assert await refusal(second, f"outrider.{name}", {**gone, **more}) == "unknown_id", name
+        assert (await second.command("outrider.sessions"))["sessions"] == []
+        fresh = await second.command("outrider.run", {"prompt": "Something new."})
+        assert (await second.wait_turn(fresh["turnId"]))["outcome"] == "completed"
+
+
+async def deleted(editor, session):
+    async with asyncio.timeout(20):
+        while True:  # the other window lets go of it in a moment
+            try:
+                return await editor.command("outrider.delete", session)
+            except RpcError as refused:
+                assert refused.data["reason"] == "session_in_use"
+                await asyncio.sleep(0.05)

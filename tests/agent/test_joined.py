@@ -1,8 +1,10 @@
 """A running session is joined from another process: it watches, answers, steers and cancels, and nothing is lost by any end."""
 
 import asyncio
+import json
 import os
 import stat
+import sys
 
 import psutil
 import pytest
@@ -12,7 +14,7 @@ from test_going_on import messages, refusal
 
 from outrider.testing.editor.answers import Never
 from outrider.testing.kill import kill as end_suddenly
-from outrider.testing.scenario import connect, scripted, start_session
+from outrider.testing.scenario import connect, scripted, start_session, surroundings_of
 
 OWN = {"testing": None}
 LATER = {"text": "Later."}
@@ -141,6 +143,79 @@ async def test_an_end_of_the_one_that_runs_it_loses_nothing(two, workspace):
     assert "hours * 2" in second.disk("tariff.py")
     await gapless(second, first.session["sessionId"])
     assert [path for path in doors(workspace) if path.name.startswith(f"{first.pid}-")] == []
+
+
+async def test_a_client_is_told_that_nobody_tells_of_a_session_any_more(two, workspace):
+    first, second = two
+    await second.command("outrider.resume", first.session)
+    await kill(first, workspace)
+    await second.wait_for(lambda: second.left, "the end")
+    assert second.left == [{**first.session, "unfinished": True}]
+    log = (await second.command("outrider.events", first.session))["events"]
+    assert (await second.command("outrider.resume", first.session))["elsewhere"] is False
+    assert second.events[-1]["seq"] >= log[-1]["seq"]
+
+
+async def test_it_is_told_of_a_session_that_was_released_too_and_of_none_that_it_left_itself(two):
+    first, second = two
+    await second.command("outrider.resume", first.session)
+    await second.command("outrider.leave", first.session)
+    await second.command("outrider.resume", first.session)
+    await first.command("outrider.answer", {"id": first.item, "decision": "reject"})
+    await second.wait_for(lambda: second.left, "the end")
+    assert second.left == [{**first.session, "unfinished": False}]
+    assert second.events_of("turn.finished")
+
+
+async def test_who_gets_no_events_is_told_of_a_task_that_is_left_undone(workspace):
+    model = scripted(workspace, [step(FIX), DONE])
+    quiet = {**OWN, "events": False}
+    async with (
+        start_session("stock", workspace, model, OWN, answers=[Never()], connection="stdio") as first,
+        start_session("stock", workspace, model, quiet, answers=[Never()], connection="stdio") as second,
+    ):
+        started = await first.command("outrider.run", {"prompt": "Fix it."})
+        await first.event("approval.requested")
+        await second.command("outrider.resume", {"sessionId": started["sessionId"]})
+        await kill(first, workspace)
+        told = (
+            "“Fix it.” ended in the middle, where it ran. `Outrider: resume “Fix it.”` goes on with it here."
+        )
+        await second.wait_for(lambda: any(told in one.text for one in second.said), "the message")
+        second.open("tariff.py")
+        actions = await second.code_actions("tariff.py")
+        assert "Outrider: resume “Fix it.”" in [one["title"] for one in actions]
+
+
+async def test_the_command_line_goes_on_itself_where_what_it_watched_has_ended(workspace):
+    waits = call("run_command", command="touch began.txt; sleep 60")
+    model = scripted(workspace, [step(waits), DONE])
+    async with start_session(
+        "stock", workspace, model, OWN, answers=["Allow once"], connection="stdio"
+    ) as first:
+        started = await first.command("outrider.run", {"prompt": "Run it."})
+        await until((workspace / "began.txt").exists)
+        words = [sys.executable, "-m", "outrider", "run", "--json", "--session", started["sessionId"]]
+        words += ["-C", str(workspace)]
+        words += ["--state-dir", str(workspace.parent / f"{workspace.name}.state"), "--model", model]
+        watching = await asyncio.create_subprocess_exec(
+            *words,
+            env=surroundings_of(workspace),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        reading = asyncio.ensure_future(watching.stdout.readline())
+        async with asyncio.timeout(30):
+            while not reading.done():  # of what was before it watched nobody tells it
+                await first.command("outrider.steer", {"sessionId": started["sessionId"], "text": "Quickly."})
+                await asyncio.wait({reading}, timeout=0.2)
+        await kill(first, workspace)
+        rest, _ = await asyncio.wait_for(watching.communicate(), 30)
+    told = [json.loads(line)["type"] for line in rest.splitlines()]
+    assert "session.restored" in told
+    assert "turn.finished" in told
+    assert watching.returncode == 0
 
 
 async def resumed(editor, session):

@@ -84,13 +84,28 @@ async def test_who_has_no_model_is_led_to_one_by_an_action_and_two_saves(start, 
         assert [one.json["model"] for one in server.received] == ["small", "small"]
 
 
-async def test_a_refusal_for_want_of_a_model_names_the_ways_to_one(start):
+async def test_a_refusal_for_want_of_a_model_names_the_file_and_the_ways_to_one(start, workspace):
     async with start() as editor:
         with pytest.raises(Exception, match="no model is set") as refused:
             await editor.command("outrider.run", {"prompt": "Hi"})
     assert "`outrider setup`" in str(refused.value)
     assert CHOOSE in str(refused.value)
+    assert f"{settings_file(workspace)}, which is not there" in str(refused.value)
     assert "scripted" not in str(refused.value)
+
+
+async def test_a_model_of_a_provider_that_is_not_there_is_told_at_the_start_with_the_file_and_the_action(
+    start, workspace
+):
+    async with start(settings={"model": "my/big"}) as editor:
+        await editor.wait_for(
+            lambda: any("unknown provider" in text for text in said(editor)), "what is missing"
+        )
+        editor.open("a.py")
+        assert CHOOSE in [one["title"] for one in await editor.code_actions("a.py")]
+    (told,) = [text for text in said(editor) if "unknown provider" in text]
+    assert str(settings_file(workspace)) in told
+    assert CHOOSE in told
 
 
 async def test_the_action_stands_in_the_task_document_too_and_in_none_where_a_model_is_set(start):

@@ -178,6 +178,7 @@ async def test_nothing_at_all(outside, monkeypatch):
     monkeypatch.setattr(app, "LOCAL_SERVERS", ())
     code, text = await shown(outside)
     assert (code, "no provider is configured" in text) == (1, True)
+    assert f"which writes {outside.user_settings}" in text
 
 
 def test_the_command(outside, monkeypatch, capsys):

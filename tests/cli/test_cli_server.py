@@ -379,6 +379,7 @@ def test_no_model_is_a_settings_error(outrider):
     text = ran.stderr.replace("\n", "")
     assert "--model" in text
     assert "outrider setup" in text
+    assert "settings.toml, which is not there" in text
 
 
 def test_a_damaged_script_is_a_settings_error(outrider, tmp_path):

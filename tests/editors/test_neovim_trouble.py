@@ -581,6 +581,30 @@ def test_sessions_that_wait_call_in_a_new_editor_though_none_of_them_was_looked_
         other.quit()
 
 
+def test_a_second_editor_is_told_that_what_it_watched_has_ended_and_goes_on_with_it(plugin, tmp_path):
+    nvim = plugin([EDIT, DONE]).ready()
+    nvim.run().until_asked()
+    second = tmp_path / "second"
+    second.mkdir()
+    other = neovim_driver.Neovim(second, arguments=["--cmd", f"set runtimepath^={neovim_driver.PLUGIN}"])
+    try:
+        nvim.set_up(other)
+        other.ex(f"edit {nvim.file}")
+        other.wait("client() ~= nil and client().initialized")
+        other.ex(f"Outrider resume {nvim.lua('return session().id')}")
+        other.wait("heard('Outrider asks')")
+        nvim.lua("client():stop(true)")
+        other.wait("heard('has ended in the middle of a turn')")
+        other.ex("Outrider resume")
+        other.wait("session().state ~= 'lost'")
+        other.ex("Outrider allow")
+        other.wait(
+            "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('completed (', 1, true)"
+        )
+    finally:
+        other.quit()
+
+
 def test_a_second_editor_joins_a_session_and_answers_it(plugin, tmp_path):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()

@@ -73,5 +73,5 @@ asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = not_there
 sys.platform = "win32"
 shutil.which = which
 
-sys.argv = ["outrider", "serve"]
+sys.argv = ["outrider", *(sys.argv[1:] or ["serve"])]
 importlib.import_module("outrider.__main__").main()

@@ -11,7 +11,7 @@ from outrider.models.http.provider import no_proxy
 from outrider.ports.clock import SteppingClock
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import Message, Model, ModelFailure, ModelItem, ModelRequest, TextDelta
-from outrider_protocol.settings import ModelSettings, ProviderSettings
+from outrider_protocol.settings import ModelSettings, ProviderSettings, Routing, Tiers
 from provider_server import Said
 
 HELLO = ModelRequest("main", [Message("user", "hello")])
@@ -31,13 +31,14 @@ async def catalog(clock: SteppingClock, tmp_path: Path) -> AsyncGenerator[MakeCa
         urls: dict[str, str] | None = None,
         root: Path | None = tmp_path,
         proxy_for: Callable[[str], str | None] = no_proxy,
+        settings_file: Path | None = None,
     ) -> Catalog:
         providers = {
             # A window that is set is not asked for.
             name: ProviderSettings(kind="openai-chat", base_url=url, context_window=128_000)
             for name, url in (urls or {}).items()
         }
-        services = ModelServices(clock, SequentialIds(), Keys({}), proxy_for)
+        services = ModelServices(clock, SequentialIds(), Keys({}), proxy_for, settings_file=settings_file)
         made.append(Catalog(providers, root=root, services=services))
         return made[-1]
 
@@ -70,16 +71,38 @@ def script(path: Path, *texts: str) -> None:
 async def test_no_model_says_how_to_choose_one(catalog: MakeCatalog):
     for reference in (None, "", " "):
         assert await refused(catalog({"b": "http://x/v1", "a": "http://y/v1"}), reference) == (
-            "no model is set: run `outrider setup` in a terminal"
+            "no model is set in the settings: run `outrider setup` in a terminal"
         )
     assert "run `outrider setup`" in await refused(catalog(), None)
+
+
+@pytest.mark.parametrize(
+    ("reference", "providers"), [(None, {}), ("a/b", {}), ("a/b", {"local": "http://x/v1"}), ("b", {})]
+)
+async def test_what_is_missing_is_said_to_be_missing_in_the_settings_file(
+    reference: str | None, providers: dict[str, str], catalog: MakeCatalog, tmp_path: Path
+):
+    """Somebody who set a model in another file sees by the path why it does not count."""
+    file = tmp_path / "config" / "settings.toml"
+    models = catalog(providers, settings_file=file)
+    assert f" {file}, which is not there: run `outrider setup`" in await refused(models, reference)
+    file.parent.mkdir()
+    file.write_text("")
+    assert f" {file}: run `outrider setup`" in await refused(models, reference)
+
+
+async def test_tiers_without_a_model_name_the_file(catalog: MakeCatalog, tmp_path: Path):
+    models = catalog(settings_file=tmp_path / "settings.toml")
+    problem = await models.open_tiers(Tiers(), None, Routing())
+    assert isinstance(problem, ModelProblem)
+    assert f"set `tiers` in {tmp_path / 'settings.toml'}" in problem.message
 
 
 @pytest.mark.parametrize("reference", ["gpt", "/gpt", "local/", "other/gpt"])
 async def test_a_reference_to_nothing(reference: str, catalog: MakeCatalog):
     said = await refused(catalog({"local": "http://127.0.0.1:1/v1"}), reference)
     assert repr(reference) in said
-    assert said.endswith("the configured providers are local")
+    assert "the configured providers are local" in said
 
 
 async def test_a_provider_serves_its_models_over_one_connection(wire: Any, catalog: MakeCatalog):

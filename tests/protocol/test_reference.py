@@ -38,6 +38,7 @@ def all_models() -> set[type[Wire]]:
         export.Export,
         notifications.Event,
         notifications.Frame,
+        notifications.Left,
     }
     tops |= {model for row in commands.COMMANDS.values() for model in (row.params, row.result)}
     tops |= {model for both in requests.REQUESTS.values() for model in both} | set(events.EVENTS)
@@ -189,6 +190,7 @@ def test_every_event_is_listed_with_its_data(page: Page) -> None:
 def test_every_notification_and_request_is_listed(page: Page) -> None:
     check_keys(page.keys(names.EVENT_NOTIFICATION), notifications.Event, sends=True)
     check_keys(page.keys(names.STREAM_NOTIFICATION), notifications.Frame, sends=True)
+    check_keys(page.keys(names.LEFT_NOTIFICATION), notifications.Left, sends=True)
     assert set(requests.REQUESTS) == {
         names.TOOL_REQUEST, names.ASK_REQUEST, names.SAVE_REQUEST, names.LANGUAGE_REQUEST,
     }  # fmt: skip
@@ -203,7 +205,7 @@ def test_every_title_is_described(page: Page) -> None:
         getattr(names, name) for name in names.TITLES
     ]
     others = {
-        *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION,
+        *names.COMMAND_NAMES, names.EVENT_NOTIFICATION, names.STREAM_NOTIFICATION, names.LEFT_NOTIFICATION,
         names.TOOL_REQUEST, names.ASK_REQUEST, names.ASK_EXTENSION, names.SAVE_REQUEST, names.SAVE_EXTENSION, names.LANGUAGE_REQUEST, names.LANGUAGE_EXTENSION, names.CONFIGURATION_SECTION, names.TRUST_ITEM, names.ACTION_PREFIX, names.ACTION_KIND,
     }  # fmt: skip
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}

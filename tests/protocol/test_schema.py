@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from outrider_protocol import schema
 from outrider_protocol.commands import COMMANDS, RunParams, SteerParams
 from outrider_protocol.events import EVENT_TYPES
-from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.notifications import Event, Frame, Left
 from outrider_protocol.script import Script
 from outrider_protocol.settings import Settings
 from outrider_protocol.wire import Wire
@@ -108,6 +108,7 @@ GOOD: list[tuple[str, type[Wire], Any]] = [
         Event,
         {"v": 1, "seq": 1, "ts": "2026-01-01T00:00:00.000Z", "sessionId": "s", "type": "error", "data": {}},
     ),
+    ("outrider/left", Left, {"sessionId": "s", "unfinished": True}),
     (
         "outrider/stream",
         Frame,

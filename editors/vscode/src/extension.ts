@@ -13,7 +13,15 @@ import { Answers } from "./editor/answers.js";
 import { connectedCommands, ConnectedView } from "./editor/connected.js";
 import { Connection, lacksModel } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
-import { AGAIN_MILLISECONDS, BEFORE, Befores, historyCommands, resumeSession, resumed } from "./editor/history.js";
+import {
+  AGAIN_MILLISECONDS,
+  BEFORE,
+  Befores,
+  historyCommands,
+  resumeSession,
+  resumed,
+  showJoined,
+} from "./editor/history.js";
 import type { House } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
@@ -57,7 +65,15 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     keys,
     (client) => {
-      serve(client, book, answers, () => view.isVisible);
+      serve(
+        client,
+        book,
+        answers,
+        () => view.isVisible,
+        () => {
+          look();
+        },
+      );
     },
     started,
     () => chosenModel(house),
@@ -194,6 +210,9 @@ export function activate(context: vscode.ExtensionContext): void {
       update();
       connectedView.look();
     }),
+    own.onJoined((sessionId) => {
+      tell(log, showJoined(house, sessionId));
+    }),
     own.onLacking(({ failure, again }) => {
       tell(log, offerModel(house, failure, again));
     }),
@@ -221,10 +240,11 @@ export function activate(context: vscode.ExtensionContext): void {
     async () => (await own.execute("outrider.sessions", {})).sessions,
     (sessionId) => resumed(house, sessionId),
   );
-  // Of the end of a process, and of what one begins later in a session, nobody tells.
-  const looking = setInterval(() => {
+  const look = (): void => {
     if (own.state === "running") void joining.look(view.isVisible).catch(() => undefined);
-  }, JOINED_MILLISECONDS);
+  };
+  // Of what another process begins later in a session nobody tells.
+  const looking = setInterval(look, JOINED_MILLISECONDS);
   context.subscriptions.push(
     new vscode.Disposable(() => {
       clearInterval(looking);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { SessionBook } from "../src/core/book.js";
-import { Joining } from "../src/core/joining.js";
+import { Joining, joinedBy } from "../src/core/joining.js";
 import { frameOf } from "../src/core/messages.js";
 import { Reviews } from "../src/core/review.js";
 import type { SessionSummary } from "../src/protocol/types.js";
@@ -128,6 +128,13 @@ test("who goes on with the session that is looked at is joined, and of one that 
     await joining.look(true);
     assert.equal(other.session.away, "joined", away);
   }
+});
+
+test("a code action that joined a session is known by its result", () => {
+  assert.equal(joinedBy("outrider.resume", { sessionId: "ses_1", elsewhere: true }), "ses_1");
+  assert.equal(joinedBy("outrider.resume", { sessionId: "ses_1", elsewhere: false }), undefined);
+  assert.equal(joinedBy("outrider.status", { sessionId: "ses_1", elsewhere: true }), undefined);
+  for (const odd of [undefined, null, "x", {}]) assert.equal(joinedBy("outrider.resume", odd), undefined);
 });
 
 test("one look at a time", async () => {

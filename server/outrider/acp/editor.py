@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from acp.schema import ReadTextFileRequest, WriteTextFileRequest
@@ -111,7 +112,13 @@ class ClientEditor:
         return await self._questions.titles(message, titles, seconds=seconds, overdue=_nothing)
 
     async def ask_item(
-        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+        self,
+        session_id: str,
+        item: Mapping[str, Any],
+        *,
+        seconds: float,
+        overdue: Callable[[], None],
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> ItemReply | Unanswered:
         """Have the client put an open item before the user; see `ports.editor.Editor.ask_item`."""
         shown = open_of(item)
@@ -120,7 +127,7 @@ class ClientEditor:
         self.asking.add(shown.id)
         reply: ItemReply | Unanswered = Unanswered("closed")
         try:
-            reply = await self._questions.item(shown, seconds=seconds, overdue=overdue)
+            reply = await self._questions.item(shown, seconds=seconds, overdue=overdue, told=told)
         finally:
             self.asking.discard(shown.id)
             if isinstance(reply, Unanswered):

@@ -3,8 +3,9 @@
 Only an option that was offered is an answer. What the client closes, or answers with anything else, is none.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 from acp.schema import (
@@ -28,7 +29,7 @@ from pydantic import ValidationError
 
 from outrider.acp.capabilities import as_object
 from outrider.acp.client import Client, NoReply
-from outrider.agent.interaction.inbox import rule_told
+from outrider.agent.interaction.inbox import WHY_AGAIN, rule_told
 from outrider.agent.interaction.quoting import code_block
 from outrider.agent.interaction.review_document import UnderReview
 from outrider.ports.editor import Answered, ItemReply, Unanswered
@@ -167,12 +168,19 @@ class Questions:
         self._number = 0
 
     async def item(
-        self, item: Open, *, seconds: float, overdue: Callable[[], None]
+        self, item: Open, *, seconds: float, overdue: Callable[[], None], told: Mapping[str, str]
     ) -> ItemReply | Unanswered:
-        """Put an open item before the user, until it is answered; gives an `AskReply` as JSON."""
+        """Put an open item before the user, until it is answered; gives an `AskReply` as JSON.
+
+        Args:
+            item: The item.
+            seconds: How long the client may take before `overdue` is called.
+            overdue: Told that there is no answer yet.
+            told: What is said of options, by their titles; only of those that the client's user can take.
+        """
         if item.kind != "approval":
             return await self._question(item, seconds=seconds, overdue=overdue)
-        return await self._approval(item, seconds=seconds, overdue=overdue)
+        return await self._approval(item, seconds=seconds, overdue=overdue, told=told)
 
     async def titles(
         self,
@@ -200,15 +208,16 @@ class Questions:
     # --- approvals ----------------------------------------------------------------------------------------------
 
     async def _approval(
-        self, item: Open, *, seconds: float, overdue: Callable[[], None]
+        self, item: Open, *, seconds: float, overdue: Callable[[], None], told: Mapping[str, str]
     ) -> ItemReply | Unanswered:
         edit = await self._under_review(item.id)
-        subject = self._about(item, edit)
         titles = [title for title in item.options if title in DECISIONS and title != REVIEW]
         if edit is not None and sum(len(change.hunks) for change in edit.changes) > 1:
             titles.append(BY_HUNK)
         if self._client.can.takes_forms:
             titles.append(REJECT_SAYING_WHY)
+        shown = offered(titles, self._client.can.answers_by)
+        subject = self._about(item, edit, [text for title, text in told.items() if title in shown])
         while True:
             answer = await self._choose(subject, titles, seconds=seconds, overdue=overdue)
             if isinstance(answer, Unanswered):
@@ -396,7 +405,7 @@ class Questions:
 
     # --- what is shown ------------------------------------------------------------------------------------------
 
-    def _about(self, item: Open, edit: UnderReview | None) -> Subject:
+    def _about(self, item: Open, edit: UnderReview | None, below: Sequence[str] = ()) -> Subject:
         known = self._subject_of(item.call_id) if item.call_id is not None else None
         title = item.summary or item.title
         if edit is not None:
@@ -406,10 +415,9 @@ class Questions:
                 for one in self._diffs(change, edit.texts.get(change.change_id))
             ]
             places = [one for change in edit.changes for one in self._locations(change, change.hunks[0])]
-            # What is said below the diff, which would be there twice.
-            rest = "\n".join(line for line in item.detail.splitlines() if line.startswith("“"))
-            return Subject(item.call_id or self._new_call(), title, "edit", [*shown, *_text(rest)], places)
-        text = "\n".join(part for part in (item.title if item.summary else "", item.detail) if part)
+            said = "\n".join([*_around_diff(item.detail), *below])
+            return Subject(item.call_id or self._new_call(), title, "edit", [*shown, *_text(said)], places)
+        text = "\n".join(part for part in (item.title if item.summary else "", item.detail, *below) if part)
         return Subject(
             item.call_id or self._new_call(),
             title,
@@ -462,6 +470,14 @@ ToolContent = ContentToolCallContent | FileEditToolCallContent | TerminalToolCal
 
 def _text(text: str, *, is_code: bool = False) -> list[ToolContent]:
     return [text_content(code_block(text) if is_code else text)] if text.strip() else []
+
+
+def _around_diff(detail: str) -> Iterator[str]:
+    """What is said of an edit above its diff and below, without the diff, which the client shows in its own way."""
+    lines = detail.splitlines()
+    yield from takewhile(lambda line: not line.startswith("--- "), lines)
+    # Each line of a diff has a sign before it.
+    yield from (line for line in lines if line in WHY_AGAIN)
 
 
 def _ids(titles: Sequence[str]) -> dict[str, str]:

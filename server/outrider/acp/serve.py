@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
+from outrider.late_dataclasses import compile_methods_late
 from outrider.ports.clock import SystemClock
 from outrider.ports.outside import Outside, Watched
 from outrider.transport.early import Start
@@ -79,6 +80,7 @@ async def _serve(start: Start, command_line: dict[str, Any]) -> int:
 def _load(command_line: dict[str, Any], watched: Watched | None) -> Outside:
     """Import the SDK and what builds sessions. Takes a second or two; called in a thread."""
     gc.disable()  # what is imported stays for good: the collector's walks over it took a fifth of the start
+    compile_methods_late()
     from outrider.acp.late_schema import import_sdk
 
     import_sdk()

@@ -162,6 +162,9 @@ def _common(
         chat()
 
 
+_NO_CHAT = "is not supported on Windows: use an editor, or `outrider run` with answers ahead (--yes-to)"
+
+
 @app.command()
 def chat(
     workspace: WorkspaceOption = Path(),
@@ -177,6 +180,8 @@ def chat(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Hold a conversation in this terminal; `outrider` alone does the same."""
+    if sys.platform == "win32":
+        raise typer.BadParameter(_NO_CHAT, param_hint="chat")
     from outrider.cli.chat.chat import chat as hold
 
     options = settings(

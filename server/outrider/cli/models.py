@@ -57,7 +57,8 @@ def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:
         return ExitCode.FAILED if any(one.problem for one in surveyed) else ExitCode.COMPLETED
     if not survey.offers:
         problems.error(
-            "no provider is configured, and no API key or local server was found: run `outrider setup`"
+            "no provider is configured, and no API key or local server was found: run `outrider setup`, "
+            f"which writes {survey.file}"
         )
         return ExitCode.FAILED
     _offered(survey, say)
@@ -72,7 +73,7 @@ def _configured(survey: Survey, say: _Say) -> None:
     if settings.tiers != Tiers():
         say("\nmodel: chosen from `tiers` for each step")
     elif settings.model is None:
-        say("\nno model is set: run `outrider setup`, or set `model` to one of these")
+        say(f"\nno model is set in {survey.file}: run `outrider setup`, or set `model` to one of these")
     else:
         say(f"\nmodel: {settings.model}")
     for known in survey.known:

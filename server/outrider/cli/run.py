@@ -4,11 +4,13 @@ import asyncio
 import json
 import shlex
 import signal
+import sys
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 from typing import Any, TextIO, cast
 
 import outrider_protocol as names
@@ -40,8 +42,7 @@ class ExitCode(IntEnum):
 
 _NO_SESSION = "there is no session"
 """How the server says that an id is not in its log."""
-_NO_MODEL = "no model is set"
-"""How the server begins to say so."""
+GOES_ON_HERE = "What ran this task has ended; it goes on here."
 _ERROR = 1
 """The level of an error among messages (LSP, `MessageType`)."""
 _EXIT_OF_OUTCOME = {
@@ -139,6 +140,7 @@ async def run_task(
             on_question=turn.question,
             on_event=turn.event,
             on_frame=renderer.frame,
+            on_left=turn.left,
             on_message=turn.message,
             server=task.server,
         ) as client:
@@ -198,9 +200,7 @@ def explained(problem: CommandError) -> str:
 
 def with_the_way_to_a_model(text: str) -> str:
     """What the server says of a missing model, with what can be done about it on the command line."""
-    if not text.startswith(_NO_MODEL):
-        return text
-    return f"{_NO_MODEL}: run `outrider setup`, or give --model"
+    return text.replace("run `outrider setup` in a terminal", "run `outrider setup`, or give --model")
 
 
 def exit_of_refusal(problem: CommandError) -> ExitCode:
@@ -291,6 +291,24 @@ class _Turn:
         if level == _ERROR:
             self._may_have_failed = True
             self._changed.set()
+
+    def left(self, params: Object) -> None:
+        """The process ended that ran the turn which is watched: it goes on here, as if it had not run anywhere."""
+        session_id = self.session_id
+        if session_id is None or session_id != params["sessionId"] or self._client is None:
+            return
+        if params["unfinished"]:
+            self._renderer.note(GOES_ON_HERE)
+            self._start(self._go_on_here(self._client, session_id))
+
+    async def _go_on_here(self, client: Client, session_id: str) -> None:
+        try:
+            status = await client.command(names.RESUME, {"sessionId": session_id})
+        except ClientError as problem:
+            self._problem = problem
+        else:
+            self.items.status(status.get("open", []))
+        self._changed.set()
 
     async def _look_for_the_end(self, client: Client) -> None:
         self._may_have_failed = False
@@ -465,6 +483,17 @@ class _Turn:
     @contextmanager
     def _signals(self, client: Client) -> Generator[None]:
         loop = asyncio.get_running_loop()
+        if sys.platform == "win32":  # no loop takes handlers there
+
+            def interrupted(_number: int, _frame: FrameType | None) -> None:
+                loop.call_soon_threadsafe(self._interrupt, client)
+
+            before = signal.signal(signal.SIGINT, interrupted)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGINT, before)
+            return
         handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         for number in handled:
             loop.add_signal_handler(number, self._interrupt, client)

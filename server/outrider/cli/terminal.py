@@ -182,6 +182,10 @@ def keyboard(shown_on: TextIO) -> TerminalKeyboard | None:
         shown_on: Where questions are drawn. Nobody can answer what is drawn into a file or a pipe, and nobody has
             typed what comes from one.
     """
+    if (
+        sys.platform == "win32"
+    ):  # keys cannot be read one by one, so what was typed too early would be an answer
+        return None
     try:
         both = sys.stdin.isatty() and shown_on.isatty()
         return TerminalKeyboard(sys.stdin.fileno()) if both else None

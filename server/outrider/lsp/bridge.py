@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from outrider import app as composition
 from outrider.agent.masking import keys_of
+from outrider.agent.state.state import SessionState
 from outrider.app import App
 from outrider.commands import begin
 from outrider.lsp.editor import ClientEditor
@@ -39,6 +40,7 @@ from outrider_protocol import (
     UNDO,
     WAIT,
 )  # fmt: skip
+from outrider_protocol.notifications import Left
 
 ALREADY_SENT = "that text was already sent; add something new and send that"
 _MOVES_CHANGES = frozenset(
@@ -72,13 +74,14 @@ class Bridge:
         self._reporter = reporter
         self._commands = begin(app)
         self._failures = CheckFailures(editor, app.services)
-        self._held: dict[str, list[LoggedEvent | StreamFrame]] = {}
+        self._held: dict[str, list[LoggedEvent | StreamFrame | Left]] = {}
         """By session, while its log is read: what the client gets after the answer, events and live text in order."""
         self._reads: Counter[str] = Counter()
         self._shows_lenses = False
         """Whether the client has ever asked for code lenses: what it does not show it need not ask for again."""
         app.services.runtime.store.subscribe(self._on_event)
         app.sessions.on_elsewhere = self._on_elsewhere
+        app.sessions.on_unwatched = self._on_unwatched
 
     def _on_elsewhere(self, told: LoggedEvent | StreamFrame) -> None:
         """Pass on what another process does: its progress is shown there."""
@@ -88,6 +91,22 @@ class Bridge:
             self._publish(told)
         if not isinstance(told, StreamFrame):
             self._app.task_document.on_event(told)
+
+    def _on_unwatched(self, state: SessionState) -> None:
+        """Tell that nobody tells of a session any more; who gets no events is told where that leaves a task undone."""
+        left = Left(session_id=state.session_id, unfinished=state.turn is not None)
+        if (held := self._held.get(state.session_id)) is not None:
+            held.append(left)
+        else:
+            self._publish(left)
+        if left.unfinished and not self._app.settings.now.events:
+            what = short(state.turn.prompt if state.turn else "", SHORT_PROMPT)
+            go_on = f"`{ACTION_PREFIX}resume “{what}”`"
+            self._editor.say(
+                "warning",
+                f"Outrider: “{what}” ended in the middle, where it ran. {go_on} goes on with it here.",
+            )
+        self._app.task_document.look()
 
     def _on_event(self, event: LoggedEvent) -> None:
         if event.type == "workspace.renamed" and not self._app.sessions.runs(event.session_id):
@@ -102,11 +121,13 @@ class Bridge:
         if event.type in _MOVES_CHANGES and self._app.settings.now.code_lens and self._shows_lenses:
             self._editor.refresh_lenses()
 
-    def _publish(self, one: LoggedEvent | StreamFrame) -> None:
+    def _publish(self, one: LoggedEvent | StreamFrame | Left) -> None:
         if not self._app.settings.now.events:
             return
         if isinstance(one, StreamFrame):
             self._editor.publish_frame(one)
+        elif isinstance(one, Left):
+            self._editor.publish_left(one)
         else:
             self._editor.publish_event(one)
 
@@ -154,13 +175,15 @@ class Bridge:
 
     def _with_the_way(self, error: CommandError) -> CommandError:
         """A refusal for want of a model, with the action that leads to one."""
-        is_stock = not self._app.settings.now.events
-        if (error.data or {}).get("reason") != "model_unavailable" or not (
-            is_stock and self._app.lacks_model
-        ):
+        if (error.data or {}).get("reason") != "model_unavailable":
             return error
-        message = f"{error.message}, or take the code action `{ACTION_PREFIX}{CHOOSE_MODEL}`"
-        return CommandError(error.code, message, error.data)
+        return CommandError(error.code, self._led(error.message), error.data)
+
+    def _led(self, problem: str) -> str:
+        """What is said of a missing model; with the action that leads to one, where the client has no button for it."""
+        if self._app.settings.now.events or not self._app.lacks_model:
+            return problem
+        return f"{problem}, or take the code action `{ACTION_PREFIX}{CHOOSE_MODEL}`"
 
     @contextmanager
     def _before_its_events(self, session_id: str) -> Generator[None]:
@@ -238,7 +261,7 @@ class Bridge:
         """Say what is wrong with the settings, a model that cannot be had included."""
         self._say(self._app.messages)
         if self._app.settings.now.model is not None and (problem := await self._app.model_problem()):
-            self._say((problem,))
+            self._say((self._led(problem),))
 
     async def say_what_was_cut_off(self) -> None:
         """Say which task the server before this one left in the middle; a client that gets events sees its sessions itself."""

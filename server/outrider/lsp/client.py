@@ -112,6 +112,7 @@ class Client:
         on_question: OnQuestion,
         on_event: OnEvent,
         on_frame: OnObject,
+        on_left: OnObject,
         on_message: OnMessage,
         clock: Clock,
     ) -> None:
@@ -124,6 +125,7 @@ class Client:
         self._notified: Mapping[str, Callable[[Object], None]] = {
             names.EVENT_NOTIFICATION: lambda params: on_event(cast("logged.WireEvent", params)),
             names.STREAM_NOTIFICATION: on_frame,
+            names.LEFT_NOTIFICATION: on_left,
             "window/showMessage": lambda params: on_message(*_level_and_text(params)),
             "$/cancelRequest": self._cancel_incoming,
         }
@@ -147,6 +149,7 @@ class Client:
         on_question: OnQuestion = leave_unanswered,
         on_event: OnEvent = ignore,
         on_frame: OnObject = ignore,
+        on_left: OnObject = ignore,
         on_message: OnMessage = ignore_message,
         server: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
@@ -160,6 +163,7 @@ class Client:
             on_question: Answers `window/showMessageRequest`.
             on_event: Gets the params of each `outrider/event`.
             on_frame: Gets the params of each `outrider/stream`.
+            on_left: Gets the params of each `outrider/left`.
             on_message: Gets `window/showMessage`.
             server: The server's argv; None for this installation's own.
             env: The server's environment; None for this process's.
@@ -186,7 +190,7 @@ class Client:
             ) from problem
         client = cls(
             process, workspace, on_question=on_question, on_event=on_event, on_frame=on_frame,
-            on_message=on_message, clock=clock or SystemClock(),
+            on_left=on_left, on_message=on_message, clock=clock or SystemClock(),
         )  # fmt: skip
         try:
             await client._initialize(options)

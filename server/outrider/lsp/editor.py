@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, cast, get_args
 
 from lsprotocol import types
@@ -35,11 +36,13 @@ from outrider_protocol import (
     ASK_REQUEST,
     EVENT_NOTIFICATION,
     LANGUAGE_REQUEST,
+    LEFT_NOTIFICATION,
     SAVE_REQUEST,
     STREAM_NOTIFICATION,
     TOOL_REQUEST,
     approves,
 )
+from outrider_protocol.notifications import Left
 
 logger = logging.getLogger(__name__)
 
@@ -169,10 +172,18 @@ class ClientEditor:
         return _tool_answer(reply.result)
 
     async def ask_item(
-        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+        self,
+        session_id: str,
+        item: Mapping[str, Any],
+        *,
+        seconds: float,
+        overdue: Callable[[], None],
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> ItemReply | Unanswered:
         """Have the client put an open item before the user; see `ports.editor.Editor.ask_item`."""
-        params = {"sessionId": session_id, "item": item}
+        # It offers all of them.
+        detail = "\n".join([str(item.get("detail", "")), *told.values()])
+        params = {"sessionId": session_id, "item": {**item, "detail": detail} if told else item}
         reply = await self._protocol.long_request(ASK_REQUEST, params, seconds=seconds, overdue=overdue)
         if isinstance(reply, NoReply):
             return Unanswered(reply.why)
@@ -306,6 +317,11 @@ class ClientEditor:
         """Send `outrider/event`, after all live text that came before it."""
         self._frames.flush()
         self._protocol.notify_in_json(EVENT_NOTIFICATION, wire_text(event))
+
+    def publish_left(self, left: Left) -> None:
+        """Send `outrider/left`, after all that was told of the session."""
+        self._frames.flush()
+        self._protocol.notify(LEFT_NOTIFICATION, left.to_wire())
 
     def publish_frame(self, frame: StreamFrame) -> None:
         """Send `outrider/stream`, at once or merged with others while the client does not keep up."""

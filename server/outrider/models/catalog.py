@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import Final, cast
 
 from outrider.models.dialects.anthropic import AnthropicModel
 from outrider.models.dialects.gemini import GeminiModel, combines_tools
@@ -51,7 +51,9 @@ _TELLING: frozenset[ProviderKind] = frozenset({"openai-chat", "gemini"})
 """The dialects whose servers say in their list of models how much each can take; Ollama says it in another way."""
 _SEARCHING: frozenset[ProviderKind] = frozenset({"anthropic", "openai-responses", "gemini"})
 """The dialects in which a provider searches the web."""
-_WAY_OUT = "set `web`, which lets it read pages, or add an MCP server that searches"
+_WAY_OUT: Final = "set `web`, which lets it read pages, or add an MCP server that searches"
+_SET_UP: Final = "run `outrider setup` in a terminal"
+"""How a refusal for want of a model ends; clients with a button for it leave that out."""
 _DIALECTS: Mapping[ProviderKind, type[HttpModel]] = {
     "openai-chat": OpenAiChatModel,
     "openai-responses": OpenAiResponsesModel,
@@ -82,6 +84,8 @@ class ModelServices:
     """The URL of the proxy to an address, for providers that name none."""
     ca_file: str | None = None
     """PEM file of further certificate authorities, for providers that name none."""
+    settings_file: Path | None = None
+    """Where models and providers are set, for a refusal to name it."""
 
 
 class Catalog:
@@ -180,7 +184,9 @@ class Catalog:
         models = {one: found for one, found in opened.items() if not isinstance(found, ModelProblem)}
         if not models:
             problem = next((one for one in opened.values() if isinstance(one, ModelProblem)), None)
-            return problem or ModelProblem("`model` is `tiers`, but no tier has a model: set `tiers`")
+            return problem or ModelProblem(
+                f"`model` is `tiers`, but no tier has a model: set `tiers` in {await self._file()}"
+            )
 
         def chosen(need: Need, failed: Mapping[str, str]) -> Decision:
             profiles = {one: self.profile(one, learned) for one in models}
@@ -262,7 +268,7 @@ class Catalog:
         self, reference: str | None, cursor: int, learned: Mapping[str, str]
     ) -> Model | ModelProblem:
         if reference is None or not reference.strip():
-            return ModelProblem("no model is set: run `outrider setup` in a terminal")
+            return ModelProblem(f"no model is set in {await self._file()}: {_SET_UP}")
         reference = reference.strip()
         if is_script(reference):
             script = await self._open_file(reference, cursor)
@@ -271,9 +277,11 @@ class Catalog:
             return self._profiled(script, reference, learned)
         name, slash, model = reference.partition("/")
         if not slash or not name or not model:
-            return ModelProblem(f"the model {reference!r} is not `provider/name`{self._configured()}")
+            return ModelProblem(f"the model {reference!r} is not `provider/name`; {await self._configured()}")
         if name not in self._providers:
-            return ModelProblem(f"the model {reference!r} names an unknown provider{self._configured()}")
+            return ModelProblem(
+                f"the model {reference!r} names an unknown provider; {await self._configured()}"
+            )
         settings, profile = self._providers[name], self.profile(reference, learned)
         known: dict[str, object] = {}
         if profile.sources["context_window"] in ("settings", "table", "server"):
@@ -451,10 +459,19 @@ class Catalog:
             reference, script, clock=self._services.clock, ids=self._services.ids, cursor=cursor
         )
 
-    def _configured(self) -> str:
+    async def _configured(self) -> str:
+        file = await self._file()
         if not self._providers:
-            return "; no provider is configured: run `outrider setup` in a terminal"
-        return f"; the configured providers are {', '.join(sorted(self._providers))}"
+            return f"no provider is configured in {file}: {_SET_UP}"
+        return f"the configured providers are {', '.join(sorted(self._providers))}; add others to {file}: {_SET_UP}"
+
+    async def _file(self) -> str:
+        """What the settings file is called where something is missing in it."""
+        file = self._services.settings_file
+        if file is None:
+            return "the settings"
+        # One in another folder is the usual reason that nothing is set.
+        return str(file) if await asyncio.to_thread(file.is_file) else f"{file}, which is not there"
 
 
 def _inside(root: Path, path: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from outrider.ports.text import Place, PlacedEdit
@@ -211,7 +212,13 @@ class Editor(Protocol):
         ...
 
     async def ask_item(
-        self, session_id: str, item: Mapping[str, Any], *, seconds: float, overdue: Callable[[], None]
+        self,
+        session_id: str,
+        item: Mapping[str, Any],
+        *,
+        seconds: float,
+        overdue: Callable[[], None],
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> ItemReply | Unanswered:
         """Have the client put an open item before the user; any number of them at once.
 
@@ -222,6 +229,7 @@ class Editor(Protocol):
             item: The item, as on the wire.
             seconds: How long the client may take before `overdue` is called. It may still answer then.
             overdue: Told that there is no answer yet.
+            told: What is said of options below the item, by their titles, for those that the user is offered.
         """
         ...
 

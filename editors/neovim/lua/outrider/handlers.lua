@@ -27,6 +27,11 @@ function M.all()
         require('outrider.sessions').on_frame(client, params)
       end)
     end,
+    ['outrider/left'] = function(_, params, context)
+      with_client(context, function(client)
+        require('outrider.sessions').on_left(client, params)
+      end)
+    end,
     ['outrider/ask'] = function(_, params, context)
       return with_client(context, function(client)
         return require('outrider.items').asked(client, params)

@@ -26,6 +26,9 @@ local LOOK_MILLISECONDS = 2000
 M.ELSEWHERE =
   'Another window or editor is at that session. Here you can look on; it is answered, steered and cancelled there.'
 
+--- What is said where the one that ran such a session is gone.
+M.ENDED_THERE = 'What ran this session has ended in the middle of a turn. `:Outrider resume` goes on with it here.'
+
 --- The parts that show a session, told of everything after it was folded.
 ---@return { event: fun(session: outrider.Session, event: outrider.Event), frame: fun(session, frame)? }[]
 local function audience()
@@ -313,18 +316,33 @@ function M.call_waiting(client)
   end)
 end
 
+local function lose(session, why)
+  session.state, session.doing = 'lost', nil
+  require('outrider.view').note(session, why)
+  for _, part in ipairs(audience()) do
+    if part.refresh then
+      part.refresh(session)
+    end
+  end
+end
+
+--- `outrider/left`: what ran a session that was joined has ended, or let go of it.
+---@param client vim.lsp.Client
+---@param left outrider.Left
+function M.on_left(client, left)
+  local session = known[left.sessionId]
+  if session and session.client == client.id and left.unfinished then
+    lose(session, M.ENDED_THERE)
+    log.say('warning', M.ENDED_THERE)
+  end
+end
+
 --- The server of a client is gone: nothing of it can be answered any more.
 ---@param client integer
 ---@param why string
 function M.lost(client, why)
   for _, session in ipairs(M.of(client)) do
-    session.state, session.doing = 'lost', nil
-    require('outrider.view').note(session, why)
-    for _, part in ipairs(audience()) do
-      if part.refresh then
-        part.refresh(session)
-      end
-    end
+    lose(session, why)
   end
 end
 

@@ -686,6 +686,13 @@
 ---@class outrider.LeaveResult
 ---@field sessionId string
 
+--- A session of another process is watched no longer: it was released there, or that process ended.
+---
+--- It comes after the last event of that process.
+---@class outrider.Left
+---@field sessionId string
+---@field unfinished boolean
+
 --- A file that was changed and is not in the patch.
 ---@class outrider.LeftOut
 ---@field path string

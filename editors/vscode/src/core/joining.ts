@@ -2,7 +2,7 @@
 
 import type { SessionBook } from "./book.js";
 import type { SessionState } from "./session.js";
-import type { SessionSummary } from "../protocol/types.js";
+import type { SessionStatus, SessionSummary } from "../protocol/types.js";
 
 /** Looks again at the sessions that this window does not run. */
 export class Joining {
@@ -55,6 +55,13 @@ export class Joining {
       if (isJoined(session)) this.book.lookOn(sessionId, summary?.state === "parked" ? "waiting" : "cut off");
     }
   }
+}
+
+/** The session that a command has joined, whoever gave it; undefined where it joined none. */
+export function joinedBy(command: string, result: unknown): string | undefined {
+  if (command !== "outrider.resume" || typeof result !== "object" || result === null) return undefined;
+  const { elsewhere, sessionId } = result as Partial<SessionStatus>;
+  return elsewhere === true ? sessionId : undefined;
 }
 
 function isAway(session: SessionState, book: SessionBook): boolean {

@@ -13,6 +13,7 @@ import {
 
 import { serverEnvironment } from "../core/find.js";
 import { problemOf } from "../core/handshake.js";
+import { joinedBy } from "../core/joining.js";
 import { ABILITIES, type Ability } from "../core/messages.js";
 import { Pulse, silence } from "../core/pulse.js";
 import { type Inspect, type Options, configuration, initializationOptions, isMode, isWider } from "../core/settings.js";
@@ -84,6 +85,9 @@ export class Connection {
   private readonly lacking = new vscode.EventEmitter<Lacking>();
   /** Fired where a code action was refused for want of a model. */
   readonly onLacking = this.lacking.event;
+  private readonly joined = new vscode.EventEmitter<string>();
+  /** Fired where a code action joined a session that another process runs. */
+  readonly onJoined = this.joined.event;
 
   /**
    * @param model the model that the user chose for the next tasks
@@ -265,7 +269,10 @@ export class Connection {
           const act = (): Promise<unknown> =>
             Promise.resolve(next(command, withModel(command, args, this.model())) as unknown);
           try {
-            return await act();
+            const result = await act();
+            const joined = joinedBy(command, result);
+            if (joined !== undefined) this.joined.fire(joined);
+            return result;
           } catch (error) {
             const failure = failureOf(error);
             if (failure.reason !== LACKS_MODEL) throw error;

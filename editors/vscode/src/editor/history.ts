@@ -180,6 +180,15 @@ export async function resumeSession(
   }
 }
 
+/** Show a session that was joined. */
+export async function showJoined({ book, view }: Pick<House, "book" | "view">, sessionId: string): Promise<void> {
+  book.lookOn(sessionId, "joined");
+  book.select(sessionId);
+  // What happened before it was joined nobody tells of.
+  await book.load(sessionId);
+  await view.show();
+}
+
 /** Open a session of the log, or join it. Gives why it is not run here; undefined where it is. */
 export async function resumed(
   { book, connection }: Pick<House, "connection" | "book">,

@@ -31,8 +31,15 @@ interface AskParams {
  * Answer what the server that `client` speaks with may ask; called before it is started.
  *
  * @param isShown whether the user sees the session view
+ * @param left told that a session which was joined is run no longer where it ran
  */
-export function serve(client: LanguageClient, book: SessionBook, answers: Answers, isShown: () => boolean): void {
+export function serve(
+  client: LanguageClient,
+  book: SessionBook,
+  answers: Answers,
+  isShown: () => boolean,
+  left: () => void,
+): void {
   client.onNotification("outrider/event", (event: Event) => {
     book.onEvent(event);
     if (event.type === "edit.applied") {
@@ -45,6 +52,8 @@ export function serve(client: LanguageClient, book: SessionBook, answers: Answer
   client.onNotification("outrider/stream", (frame: Frame) => {
     book.onFrame(frame);
   });
+
+  client.onNotification("outrider/left", left);
 
   client.onNotification("window/showMessage", ({ type, message }: { type: number; message: string }) => {
     const notice = noticeOf(type, message, isShown() && book.hasEnded);

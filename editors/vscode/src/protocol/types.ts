@@ -736,6 +736,12 @@ export interface LeaveResult {
   sessionId: string;
 }
 
+/** A session of another process is watched no longer: it was released there, or that process ended.  It comes after the last event of that process. */
+export interface Left {
+  sessionId: string;
+  unfinished: boolean;
+}
+
 /** A file that was changed and is not in the patch. */
 export interface LeftOut {
   path: string;

@@ -247,7 +247,7 @@ class Inbox:
         waiting = self._requested(item_id, turn_id, asking)
         if isinstance(waiting, Approval):
             return waiting
-        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds, _said_below(waiting)))
+        answer = await self._settle(waiting, self._ask_in_editor(waiting, seconds))
         return await self._approval(waiting, answer)
 
     async def approve_together(
@@ -367,7 +367,7 @@ class Inbox:
             self._record.append(asked, turn_id=turn_id)
             known = self._record.state.open[item_id]
         waiting = self._wait_for(known)
-        return (await self._settle(waiting, self._ask_in_editor(waiting, seconds, ""))).text
+        return (await self._settle(waiting, self._ask_in_editor(waiting, seconds))).text
 
     def as_shown(self, text: str) -> str:
         """A text of the model as the user sees it: with nothing hidden, and no secret."""
@@ -589,24 +589,25 @@ class Inbox:
         self._on_answered(item)
         self._park_if_nothing_moves()
 
-    async def _ask_in_editor(self, waiting: _Waiting, seconds: float, covers: str) -> None:
+    async def _ask_in_editor(self, waiting: _Waiting, seconds: float) -> None:
         if problem := await self._record.settled():
             self._editor.say("error", f"Outrider cannot write its log: {problem}")
         item = waiting.item
         if item.kind == "approval" and not self._editor.traits.takes_approvals:
             self._park(waiting)
             return
-        if self._editor.traits.takes_items and await self._ask_client_for(waiting, seconds, covers):
+        if self._editor.traits.takes_items and await self._ask_client_for(waiting, seconds):
             return
         titles = list(item.options)
         if item.kind == "question" and item.allow_free_form and self._editor.traits.can_show_documents:
             titles.append(ANSWER_IN_DOCUMENT)
+        below = "".join(f"\n{text}" for text in _told_of_options(waiting).values())
         if not titles:
             self._park(waiting)
             return
         while True:
             answer = await self._editor.ask(
-                f"{item.summary or item.title}\n{shortened(item.detail)}{covers}".strip(),
+                f"{item.summary or item.title}\n{shortened(item.detail)}{waiting.below}{below}".strip(),
                 titles,
                 seconds=seconds,
                 late=lambda title: self._take_late(waiting, title),
@@ -691,22 +692,23 @@ class Inbox:
 
     async def _ask_client_while_open(self, waiting: _Waiting, seconds: float) -> bool:
         """Have the client put one of several items before the user, and take it down as soon as it is answered in another way."""
-        asking = asyncio.ensure_future(self._ask_client_for(waiting, seconds, _said_below(waiting)))
+        asking = asyncio.ensure_future(self._ask_client_for(waiting, seconds))
         try:
             await asyncio.wait([asking, waiting.answer], return_when=asyncio.FIRST_COMPLETED)
             return asking.result() if asking.done() else True
         finally:
             asking.cancel()
 
-    async def _ask_client_for(self, waiting: _Waiting, seconds: float, covers: str) -> bool:
+    async def _ask_client_for(self, waiting: _Waiting, seconds: float) -> bool:
         """Have the client put an item before the user; False: it cannot, so it is asked as everywhere."""
         item = waiting.item
-        shown = item.model_copy(update={"detail": f"{item.detail}{covers}"})
+        shown = item.model_copy(update={"detail": f"{item.detail}{waiting.below}"})
         reply = await self._editor.ask_item(
             self._record.state.session_id,
             shown.to_wire(),
             seconds=seconds,
             overdue=lambda: self._park(waiting),
+            told=_told_of_options(waiting),
         )
         if waiting.answer.done():
             return True
@@ -795,10 +797,12 @@ class Inbox:
             self._resolve(waiting, _Answer(title), "message")
 
 
-def _said_below(waiting: _Waiting) -> str:
-    """What a question says below what it is about: why it is asked again, and what a yes for the session covers."""
+def _told_of_options(waiting: _Waiting) -> Mapping[str, str]:
+    """What a question says of its options below what it is about, by their titles: what a yes for the session covers."""
     covers = waiting.action.covers if waiting.action is not None else ""
-    return waiting.below + (f"\n“{ALLOW_SESSION}” covers {spelled_out(covers)}." if covers else "")
+    if not covers or ALLOW_SESSION not in waiting.item.options:
+        return {}
+    return {ALLOW_SESSION: f"“{ALLOW_SESSION}” covers {spelled_out(covers)}."}
 
 
 def _without_choice(item: Open) -> Open:

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 PAGE: Final = 2000
 """Events read from the log at once."""
 _NOT_ANYWHERE: Final = "another process runs session {!r} and cannot be reached"
+_LOOKS, _LOOK_SECONDS = 200, 0.05
+"""How often it is looked whether a process that is gone has let go of a session, and how long in between."""
 ONLY_WATCHED: Final = (
     "anybody on this machine may be at this connection, so a session of another process can only be watched here; "
     "start the server with --tcp-token-file"
@@ -64,6 +66,8 @@ class Joined:
         """Is told of each event and frame of the sessions that are joined, in order and without gaps."""
         self.on_left: Callable[[SessionState], None] = lambda _: None
         """Is told of a session that is joined no longer, as it was then."""
+        self.on_ended: Callable[[SessionState], None] = lambda _: None
+        """Is told of one that the other process runs no more, after `on_left`."""
 
     @property
     def states(self) -> list[SessionState]:
@@ -176,6 +180,16 @@ class Joined:
         await self._catch_up(watch.state, self.on_told)
         watch.ending = None
         await self._end(session_id, watch)
+        await self._until_it_is_free(session_id)
+        self.on_ended(watch.state)
+
+    async def _until_it_is_free(self, session_id: str) -> None:
+        """Wait until the session can be opened: a process that is killed lets go of its files one by one."""
+        for _ in range(_LOOKS):
+            if (lock := self._runtime.store.lock(session_id)) is not None:
+                lock.release()
+                return
+            await self._runtime.deadlines.sleep(_LOOK_SECONDS)
 
     async def _end(self, session_id: str, watch: _Watch) -> None:
         if self._watches.get(session_id) is not watch:

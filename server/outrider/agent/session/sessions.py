@@ -133,6 +133,9 @@ class Sessions:
         self.joined = Joined(services)
         self.joined.on_told = self._told_elsewhere
         self.joined.on_left = self._left
+        self.joined.on_ended = self._ended_elsewhere
+        self.on_unwatched: Callable[[SessionState], None] = lambda _: None
+        """Is told of a session that was joined and that the other process runs no more."""
         self._known: dict[str, int] = {}
         """The last event that was told here of each session which was open here and is not any more."""
         self._places = listing.Places(services)
@@ -223,6 +226,11 @@ class Sessions:
 
     def _left(self, state: SessionState) -> None:
         self._known[state.session_id] = state.last_seq
+
+    def _ended_elsewhere(self, state: SessionState) -> None:
+        # One that goes on here tells of itself.
+        if state.session_id not in {*self._open, *self._opening}:
+            self.on_unwatched(state)
 
     def runs(self, session_id: str) -> bool:
         """Whether a session is open in this process."""

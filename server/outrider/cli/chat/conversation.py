@@ -17,7 +17,7 @@ from outrider.agent.interaction.quoting import code_block
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
 from outrider.cli.chat.status import Status
 from outrider.cli.render import Renderer
-from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, ExitCode, explained
+from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, GOES_ON_HERE, ExitCode, explained
 from outrider.cli.terminal import Keyboard, plain_output, visible
 from outrider.lsp.client import Client, ClientError, CommandError, Question
 from outrider_protocol import logged
@@ -130,6 +130,7 @@ class Conversation:
                 on_question=self._question,
                 on_event=self._event,
                 on_frame=self.renderer.frame,
+                on_left=self._left,
                 on_message=problems.message,
             ) as client:
                 self._client = client
@@ -196,14 +197,7 @@ class Conversation:
                 self.renderer.event(event)
             elif event["type"] == "plan.written":
                 self.plan = event["data"]["path"]
-        told = await self.command(names.RESUME, {"sessionId": session_id})
-        self._items.status(told.get("open", []))
-        if "turnId" not in told:
-            self.status.turn_id = None
-            self.idle.set()
-        else:
-            self.idle.clear()
-        self.surface.changed()
+        await self._resume(session_id)
 
     async def _log(self, session_id: str) -> list[logged.WireEvent]:
         events: list[logged.WireEvent] = []
@@ -247,6 +241,22 @@ class Conversation:
                         self.ask_about(item)
             case _:
                 pass
+        self.surface.changed()
+
+    def _left(self, params: Object) -> None:
+        """The process ended that ran the session which is watched: an open turn goes on here."""
+        if params["unfinished"] and params["sessionId"] == self.session_id:
+            self.renderer.note(GOES_ON_HERE)
+            self.spawn(self._resume(str(self.session_id)))
+
+    async def _resume(self, session_id: str) -> None:
+        told = await self.command(names.RESUME, {"sessionId": session_id})
+        self._items.status(told.get("open", []))
+        if "turnId" not in told:
+            self.status.turn_id = None
+            self.idle.set()
+        else:
+            self.idle.clear()
         self.surface.changed()
 
     def _said(self, event: logged.WireEvent) -> None:

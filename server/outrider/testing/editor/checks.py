@@ -16,7 +16,7 @@ from outrider.ports.events import Logged, LoggedEvent, from_wire
 from outrider_protocol import logged
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENT_TYPES
-from outrider_protocol.notifications import Event, Frame
+from outrider_protocol.notifications import Event, Frame, Left
 from outrider_protocol.requests import AskParams, LanguageParams, SaveParams, ToolParams
 
 Object = dict[str, Any]
@@ -254,6 +254,8 @@ class Watch:
                 self._check_event(message, params)
             case names.STREAM_NOTIFICATION:
                 self._check_frame(message, params)
+            case names.LEFT_NOTIFICATION:
+                self._check_left(message, params)
             case "$/cancelRequest":
                 # One that was answered a moment ago is fine: the two cross on the wire.
                 if params.get("id") not in self._ever_received:
@@ -343,6 +345,14 @@ class Watch:
         streamed = self._streams.get((event.session_id, event.data["messageId"], kind))
         if streamed is not None and streamed != whole:
             self._wrong(message, f"the frames of {event.data['messageId']} join to another {kind}")
+
+    def _check_left(self, message: Object, params: Object) -> None:
+        if not self._events_wanted:
+            self._wrong(message, "the client did not ask for events")
+        try:
+            Left.model_validate(params)
+        except ValidationError as problem:
+            self._wrong(message, str(problem))
 
     def _check_frame(self, message: Object, params: Object) -> None:
         if not self._events_wanted:

@@ -106,6 +106,8 @@ class FakeEditor(AskedClient):
 
         self.events: list[Object] = []
         self.frames: list[Object] = []
+        self.left: list[Object] = []
+        """The sessions of other processes that it was told are watched no longer."""
         self.edits: list[EditRequest] = []
         self.progress: dict[int | str, Progress] = {}
         self.shown: list[Object] = []
@@ -470,6 +472,8 @@ class FakeEditor(AskedClient):
                 self.events.append(params)
             case names.STREAM_NOTIFICATION:
                 self.frames.append(params)
+            case names.LEFT_NOTIFICATION:
+                self.left.append(params)
             case "$/progress":
                 self._progress(params["token"], params["value"])
             case "window/showMessage" | "window/logMessage":
