@@ -17,7 +17,7 @@ from outrider.agent.state.turn_state import same_words
 from outrider.permissions.policy.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
-from outrider.ports.text import cut_lines, spelled_out
+from outrider.ports.text import cut_lines, spelled_out, spelled_out_for_a_yes
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.edit.review import applied
@@ -302,9 +302,9 @@ class Inbox:
                 id=item_id,
                 call_id=call_id,
                 digest=action.digest,
-                title=spelled_out(action.title),
-                summary=spelled_out(action.summary) or None,
-                detail=spelled_out(action.detail),
+                title=spelled_out_for_a_yes(action.title),
+                summary=spelled_out_for_a_yes(action.summary) or None,
+                detail=spelled_out_for_a_yes(action.detail),
                 options=self._options(asking),
                 grant=action.access.grant,
                 change_ids=list(asking.change_ids) or None,
@@ -736,7 +736,7 @@ class Inbox:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
         rules = "\n".join(f"- allow {rule_told(rule)}" for rule in waiting.item.always or ())
         answer = await self._editor.ask(
-            f"{ALWAYS_ALLOW}\nFor: {waiting.item.summary or waiting.item.title}\nThis is saved in {self._rules.path}:\n{spelled_out(rules)}",
+            f"{ALWAYS_ALLOW}\nFor: {waiting.item.summary or waiting.item.title}\nThis is saved in {self._rules.path}:\n{spelled_out_for_a_yes(rules)}",
             [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
             seconds=seconds,
             late=lambda title: self._take_always(waiting, title),
@@ -798,7 +798,7 @@ class Inbox:
 def _said_below(waiting: _Waiting) -> str:
     """What a question says below what it is about: why it is asked again, and what a yes for the session covers."""
     covers = waiting.action.covers if waiting.action is not None else ""
-    return waiting.below + (f"\n“{ALLOW_SESSION}” covers {spelled_out(covers)}." if covers else "")
+    return waiting.below + (f"\n“{ALLOW_SESSION}” covers {spelled_out_for_a_yes(covers)}." if covers else "")
 
 
 def _without_choice(item: Open) -> Open:
