@@ -109,8 +109,8 @@ class Question:
 
 
 FROM_ANYBODY: Final = (
-    "approvals cannot be answered over TCP without a token, because any program on this machine could connect: start the server "
-    "with --tcp-token-file, or use standard input and output"
+    "over TCP without a token nothing can be allowed, undone or deleted, because any program on this machine could connect: start "
+    "the server with --tcp-token-file, or use standard input and output"
 )
 
 
