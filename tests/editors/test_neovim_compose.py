@@ -5,6 +5,8 @@ import subprocess
 import pytest
 from neovim_plugin import DONE, EDIT
 
+from planted_git import lacks_an_object, names_a_monitor, planted_program
+
 ANSWER = (
     "# Head\n\nSome **bold** text and `code`.\n\n```lua\nlocal one = 1\n```\n\n```\nnever ended *is not* bold"
 )
@@ -67,6 +69,16 @@ def test_files_are_completed_and_a_mode_is_chosen(plugin):
     nvim.keys("/explore why @tar<C-x><C-o><C-y><C-s>")
     nvim.until_done()
     assert any(line.startswith("explore · scripted") for line in nvim.shown)
+
+
+@pytest.mark.parametrize("plant", [names_a_monitor, lacks_an_object])
+def test_completing_files_runs_no_program_of_the_repository(plugin, tmp_path, plant):
+    nvim = plugin([DONE]).ready()
+    program, ran = planted_program(tmp_path)
+    plant(nvim.file.parent, program)
+    nvim.ex("Outrider compose")
+    nvim.wait("#(function() return require('outrider.compose').omnifunc(0, '@tar') end)() > 0")
+    assert not ran.exists()
 
 
 def test_what_is_written_goes_to_the_running_turn_or_waits(plugin):
