@@ -1303,7 +1303,7 @@ class Command:
 REASONS: dict[str, str] = {
     "unknown_id": "There is no such session, turn, open item or steering text; or it is not open here.",
     "already_resolved": "The open item was answered before, or the draft was sent.",
-    "no_token": "The client came over TCP without a token: it cannot answer approvals or change what they depend on.",
+    "no_token": "The client came over TCP without a token: it cannot answer approvals or change what they depend on, and not undo, restore, import or delete.",
     "invalid": "The item does not take this answer; the message lists what it takes.",
     "no_running_turn": "There is nothing to steer, or the turn does not run.",
     "not_waiting": "The turn does not wait for an attempt at its model.",

@@ -300,9 +300,12 @@ class Commands:
         return _accepted(await self._app.sessions.go_on_with(params))
 
     async def _resend(self, params: ResendParams) -> RunResult:
+        if params.files:
+            self._need_known_client()
         return _accepted(await self._app.sessions.resend(params))
 
     async def _restore(self, params: RestoreParams) -> RestoreResult:
+        self._need_known_client()
         return _accepted(await self._app.sessions.restore(params))
 
     async def _queue(self, params: QueueParams) -> QueueResult:
@@ -312,17 +315,21 @@ class Commands:
         return QueueResult(session_id=session.id, queue=status.queue, steering=status.steering)
 
     async def _fork(self, params: ForkFrom) -> ForkResult:
+        if params.files:
+            self._need_known_client()
         return _accepted(await whole_sessions.fork(self._app.services, self._app.sessions, params))
 
     async def _rename(self, params: RenameParams) -> RenameResult:
         return _accepted(await whole_sessions.rename(self._app.sessions, params))
 
     async def _delete(self, params: DeleteParams) -> DeleteResult:
+        self._need_known_client()
         done = _accepted(await whole_sessions.delete(self._app.services, self._app.sessions, params))
         self._app.task_document.forget(params.session_id)
         return done
 
     async def _import(self, params: ImportParams) -> ImportResult:
+        self._need_known_client()
         return _accepted(await whole_sessions.take_in(self._app.services, self._app.sessions, params))
 
     async def _steer(self, params: SteerParams) -> SteerResult:
@@ -375,6 +382,7 @@ class Commands:
         return await self._take_back(params, redo=True)
 
     async def _take_back(self, params: UndoParams, *, redo: bool) -> UndoResult:
+        self._need_known_client()
         if params.wait:
             return self._told(
                 _accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo, says=params.says
@@ -497,7 +505,7 @@ class Commands:
         return done
 
     def _need_known_client(self) -> None:
-        """Refuse what would stand for an answer to later approvals where any program could be the client."""
+        """Refuse where any program could be the client: what changes files or the log, or stands for later answers to approvals."""
         if not self._app.services.runtime.editor.traits.takes_approvals:
             raise CommandError(REQUEST_FAILED, FROM_ANYBODY, {"reason": "no_token"})
 

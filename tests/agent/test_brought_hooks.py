@@ -7,20 +7,30 @@ from scripting import DONE, call, step
 from test_context import sent
 from test_hooks import DENY, EDIT, result
 
+from outrider.testing.scenario import scripted, start_session
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
 
 pytestmark = pytest.mark.usefixtures("replayed_at_once")
 
 OF = {
-    "claude": (".claude/settings.json", "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop"),
-    "gemini": (".gemini/settings.json", "SessionStart BeforeAgent BeforeTool AfterTool AfterAgent"),
+    "claude": (
+        ".claude/settings.json",
+        "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop SessionEnd",
+    ),
+    "gemini": (
+        ".gemini/settings.json",
+        "SessionStart BeforeAgent BeforeTool AfterTool AfterAgent SessionEnd",
+    ),
     "copilot": (
         ".github/hooks/all.json",
-        "sessionStart userPromptSubmitted preToolUse postToolUse agentStop",
+        "sessionStart userPromptSubmitted preToolUse postToolUse agentStop sessionEnd",
     ),
-    "vscode": (".github/hooks/all.json", "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop"),
+    "vscode": (
+        ".github/hooks/all.json",
+        "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop SessionEnd",
+    ),
 }
-START, PROMPT, BEFORE, AFTER, STOP = range(5)
+START, PROMPT, BEFORE, AFTER, STOP, END = range(6)
 
 
 def bring(workspace, form, point, command, matcher=None, **more):
@@ -256,6 +266,19 @@ async def test_their_matchers_are_read_as_they_read_them(begin, workspace, form,
     bring(workspace, form, BEFORE, "exit 2", matcher)
     editor, _ = await play(begin, [EDIT, DONE])
     assert result(editor)[0] == ("denied" if fits else "ok")
+
+
+@pytest.mark.parametrize("form", OF)
+async def test_at_the_end_of_a_session_they_say_goodbye(workspace, form):
+    bring(workspace, form, END, "cat > ended.json")
+    settings = {"permissionMode": "full", "trusted": True}
+    model = scripted(workspace, [DONE])
+    async with start_session("stock", workspace, model, settings, answers=[ALLOW_COMMANDS]) as editor:
+        await editor.run("Do it")
+        assert not (workspace / "ended.json").exists()
+    told = json.loads((workspace / "ended.json").read_text())
+    assert told["reason"] == ("other" if form in {"claude", "gemini"} else "user_exit")
+    assert told.get("hook_event_name", "SessionEnd") == "SessionEnd"
 
 
 async def test_the_doctor_says_what_of_them_is_not_taken(begin, workspace):

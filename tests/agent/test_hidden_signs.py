@@ -1,11 +1,12 @@
 """What a user is asked holds no sign that a terminal acts on, that cannot be seen, or that turns the writing around."""
 
 import re
+import unicodedata
 
 import pytest
-from scripting import DONE, call, step
+from scripting import DONE, call, result, step
 
-from outrider.ports.text import spelled_out, visible
+from outrider.ports.text import spelled_out, spelled_out_for_a_yes, visible
 from outrider.testing.editor.answers import Never
 
 HIDING = "\x1b[2J\u202e\u200b\x9b\u3164\U000e0041é\u200dé\ufe0f\ufe0f"
@@ -71,3 +72,33 @@ async def test_nothing_hides_in_a_message_about_a_file_of_the_repository(begin, 
 def test_what_cannot_be_seen_is_spelled_out(text, shown, strictly):
     assert visible(text) == shown
     assert spelled_out(text) == strictly
+
+
+INKLESS = "\u2800\u3164\uffa0\u115f\u1160\u17b4\u17b5\u034f\U00013441\U00013442\U0001d159"
+LIKE_A_BLANK = [
+    sign
+    for sign in map(chr, range(0x110000))
+    if unicodedata.category(sign) in {"Cc", "Cf", "Zs", "Zl", "Zp"} or sign in INKLESS
+    if sign not in " \t\n"
+]
+
+
+def test_a_yes_is_about_no_sign_that_is_nothing_or_a_blank_to_the_eye():
+    for text in ("rm{}-rf", "é{}é"):
+        assert [sign for sign in LIKE_A_BLANK if sign in spelled_out_for_a_yes(text.format(sign))] == []
+
+
+async def test_another_blank_is_spelled_out_in_an_edit_and_stays_in_the_names_that_the_model_uses(
+    begin, workspace
+):
+    name, text = "Screenshot 3.04\u202fPM.txt", "if\u00a0a:\u3000\u2800\n"
+    calls = [step(call("write_file", path=name, content=text)), step(call("list_files")), DONE]
+    editor = await begin("stock", calls, answers=lambda _: "Allow once")
+    await editor.run("Go on")
+    (asked,) = editor.events_of("approval.requested")
+    assert asked["data"]["title"] == "Create Screenshot 3.04\\u202fPM.txt (+1)"
+    assert "+if\\xa0a:\\u3000\\u2800" in asked["data"]["detail"]
+    (question,) = editor.questions
+    assert not {"\u202f", "\u00a0", "\u3000", "\u2800"} & set(question.message)
+    assert name in result(editor, 1)[1].splitlines()
+    assert (workspace / name).read_text() == text

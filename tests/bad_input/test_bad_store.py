@@ -5,6 +5,7 @@ import random
 import shutil
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,41 @@ async def test_a_damaged_page_is_known_before_the_first_event_of_a_short_run(wor
         assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
         assert events
         assert [one["data"] for one in events if one["type"] == "turn.started"]
+
+
+@pytest.mark.parametrize("data", ["{", "[]", b'{"\xff"'])
+async def test_a_log_with_a_damaged_row_is_set_aside_at_the_next_start(workspace, data):
+    """SQLite does not see it: the session could never be read again, and advice to start again led nowhere."""
+    path, full = state_of(workspace) / FILE_NAME, {"permissionMode": "full"}
+    model, sessions = scripted(workspace, SCRIPT), []
+    for made in ("a.txt", "b.txt"):
+        call = {"name": "write_file", "input": {"path": made, "content": "new\n"}}
+        script = scripted(workspace, [{"tool_calls": [call]}, {"text": "Done."}])
+        async with start_session("stock", workspace, script, full) as editor:
+            await editor.run("Go.")
+            sessions.append(editor.session_id)
+    first, second = sessions
+    with closing(sqlite3.connect(path)) as connection, connection:
+        update = "UPDATE events SET data = CAST(? AS TEXT) WHERE session_id = ? AND seq = 9"
+        connection.execute(update, (data, first))
+    async with start_session("stock", workspace, model, full) as editor:
+        assert FILE_NAME in await failed(editor, "outrider.changes", {"sessionId": first})
+        await editor.command("outrider.changes", {"sessionId": second})
+    kept = path.with_name(f"{path.stem}-damaged-1{path.suffix}")
+    async with start_session("stock", workspace, model, full) as editor:
+        await editor.wait_for(
+            lambda: [said for said in editor.said if said.level == 2 and str(kept) in said.text],
+            "word of the damaged log",
+        )
+        events = (await editor.command("outrider.events", {"sessionId": first}))["events"]
+        assert [one["seq"] for one in events][:8] == list(range(1, 9))
+        await editor.command("outrider.changes", {"sessionId": first})
+        undone = await editor.command("outrider.undo", {"sessionId": second, "scope": "session"})
+        assert undone["undone"]
+    async with start_session("stock", workspace, model, full) as editor:
+        await editor.command("outrider.changes", {"sessionId": second})
+        assert not [said for said in editor.said if said.level <= 2]
+    assert sorted(one.name for one in path.parent.glob("*damaged*.sqlite3")) == [kept.name]
 
 
 async def test_a_state_folder_that_is_a_file(workspace):

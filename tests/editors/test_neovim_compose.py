@@ -5,6 +5,8 @@ import subprocess
 import pytest
 from neovim_plugin import DONE, EDIT
 
+from planted_git import lacks_an_object, names_a_monitor, planted_program
+
 ANSWER = (
     "# Head\n\nSome **bold** text and `code`.\n\n```lua\nlocal one = 1\n```\n\n```\nnever ended *is not* bold"
 )
@@ -82,6 +84,16 @@ def test_custom_commands_are_completed_and_called(plugin):
     nvim.keys("/ti<C-x><C-o><C-y>the tariff<C-s>")
     nvim.until_done()
     assert nvim.shown[2] == "# /tidy the tariff"
+
+
+@pytest.mark.parametrize("plant", [names_a_monitor, lacks_an_object])
+def test_completing_files_runs_no_program_of_the_repository(plugin, tmp_path, plant):
+    nvim = plugin([DONE]).ready()
+    program, ran = planted_program(tmp_path)
+    plant(nvim.file.parent, program)
+    nvim.ex("Outrider compose")
+    nvim.wait("#(function() return require('outrider.compose').omnifunc(0, '@tar') end)() > 0")
+    assert not ran.exists()
 
 
 def test_what_is_written_goes_to_the_running_turn_or_waits(plugin):

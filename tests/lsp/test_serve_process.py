@@ -442,6 +442,68 @@ async def test_without_a_token_tcp_takes_no_answer_to_an_approval(start, tmp_pat
         await client.writer.wait_closed()
 
 
+@pytest.mark.parametrize("has_token", [False, True])
+async def test_without_a_token_tcp_changes_no_file_and_no_session_of_before(start, tmp_path, has_token):
+    """Undo asks nobody, so that whoever connected first could write files and remove what an undo needs."""
+    workspace, home = tmp_path / "work", tmp_path / "home"
+    for folder in (workspace, home):
+        folder.mkdir()
+    calls = [{"name": "write_file", "input": {"path": "a.txt", "content": "kept\n"}, "id": "a"}]
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [{"text": "", "tool_calls": calls}, {"text": "done"}]}))
+    argv = [
+        "-m",
+        "outrider",
+        "serve",
+        "--state-dir",
+        str(tmp_path / "state"),
+        "--model",
+        f"scripted:{script}",
+    ]
+    command = ("env", f"HOME={home}", f"XDG_CONFIG_HOME={home}", sys.executable, *argv)
+    params = {
+        "processId": None,
+        "capabilities": {},
+        "workspaceFolders": [{"uri": workspace.as_uri(), "name": "work"}],
+        "initializationOptions": {"permissionMode": "full", "trusted": True, "tcpToken": "secret"},
+    }
+    owner = await start(command=command, cwd=workspace)
+    await owner.call("initialize", params)
+    owner.send("initialized", {})
+    ran = (await owner.execute("outrider.run", {"prompt": "Go."}))["result"]
+    await owner.execute("outrider.wait", {"turnId": ran["turnId"], "timeout": SECONDS})
+    exported = (await owner.execute("outrider.export", {"sessionId": ran["sessionId"]}))["result"]
+    await owner.call("shutdown", None)
+    owner.send("exit", None)
+    await owner.ended()
+    with_token = ("--tcp-token-file", token_file(tmp_path)) if has_token else ()
+    process = await start(command=(*command, "--tcp", ":0", *with_token), cwd=workspace)
+    client = Tcp(process, *(await connected(process)))
+    await client.call("initialize", params)
+    client.send("initialized", {})
+    place = {"sessionId": ran["sessionId"], "turnId": ran["turnId"]}
+    for name, given in (
+        ("outrider.undo", {"sessionId": ran["sessionId"]}),
+        ("outrider.redo", {"sessionId": ran["sessionId"]}),
+        ("outrider.fork", {**place, "files": True}),
+        ("outrider.run", {"prompt": "Go on.", "fork": {**place, "files": True}}),
+        ("outrider.resend", {**place, "prompt": "Again.", "files": True}),
+        ("outrider.restore", {**place, "files": True}),
+        ("outrider.import", {"export": exported}),
+        ("outrider.delete", {"sessionId": ran["sessionId"]}),
+    ):
+        answer = await client.execute(name, given)
+        refused = answer.get("error", {}).get("data", {}).get("reason") == "no_token"
+        assert refused is not has_token, (name, answer)
+    left = (await client.execute("outrider.sessions", {}))["result"]["sessions"]
+    if not has_token:
+        assert [one["sessionId"] for one in left] == [ran["sessionId"]]
+        assert (workspace / "a.txt").read_text() == "kept\n"
+    client.writer.close()
+    with contextlib.suppress(ConnectionError):
+        await client.writer.wait_closed()
+
+
 async def test_without_a_token_tcp_only_watches_what_another_server_runs(start, tmp_path):
     """The way into a session of another process takes no yes that the connection itself would not take."""
     workspace, home = tmp_path / "work", tmp_path / "home"

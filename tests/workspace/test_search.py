@@ -1,3 +1,4 @@
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -392,22 +393,42 @@ async def test_an_ignore_file_without_an_end_takes_no_memory_and_is_named(desk: 
         assert found.message.endswith("src/.rgignore is a pipe or a device")
 
 
-class QuickClock(SystemClock):
-    """A clock whose time-outs come soon."""
+class PatientClock(SystemClock):
+    """A clock whose time-outs never come."""
 
     def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[None]:
-        return super().timeout(None if seconds is None else min(seconds, 0.5))
+        return super().timeout(None)
 
 
-async def test_an_ignore_file_that_is_a_pipe_ends_a_search_soon_and_is_named(
-    desk: Any, supervisor: Supervisor
+def repository_below(root: Path) -> None:
+    (root / "src" / ".git" / "info").mkdir(parents=True)
+    os.mkfifo(root / "src" / ".git" / "info" / "exclude")
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda root: os.mkfifo(root / "src" / ".gitignore"), "src/.gitignore"),
+        (lambda root: os.mkfifo(root / ".ignore"), ".ignore"),
+        (lambda root: (root / "src" / ".gitignore").symlink_to("/dev/zero"), "src/.gitignore"),
+        (repository_below, "src/.git/info/exclude"),
+    ],
+)
+async def test_an_ignore_file_that_is_a_pipe_or_a_device_ends_a_search_at_once_and_is_named(
+    desk: Any, supervisor: Supervisor, make: Callable[[Path], None], named: str
 ) -> None:
     desk.write("src/a.py", "needle\n")
-    os.mkfifo(desk.root / "src" / ".gitignore")
-    stuck = Search(desk.folders, desk.documents, desk.overlay, supervisor, QuickClock(), find_ripgrep(None))
-    found = await stuck.search("needle", None, None)
+    make(desk.root)
+    patient = Search(
+        desk.folders, desk.documents, desk.overlay, supervisor, PatientClock(), find_ripgrep(None)
+    )
+    async with asyncio.timeout(20):
+        found = await patient.search("needle", None, None)
+        listed = await patient.files()
     assert isinstance(found, SearchProblem)
-    assert found.message.endswith("src/.gitignore is a pipe or a device")
+    assert isinstance(listed, SearchProblem)
+    assert found.message == listed.message
+    assert found.message == f"the search did not finish: {desk.root.resolve() / named} is a pipe or a device"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there the memory of a program is bounded so")

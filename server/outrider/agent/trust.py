@@ -28,7 +28,7 @@ from outrider.permissions.policy.trust import (
     least,
 )
 from outrider.ports.editor import Answered, Editor, ItemReply, Unanswered
-from outrider.ports.text import one_line, spelled_out
+from outrider.ports.text import one_line, spelled_out, spelled_out_for_a_yes
 from outrider.workspace.paths import Folder, is_within
 from outrider.workspace.workspace import View
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS, STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
@@ -404,7 +404,7 @@ class WorkspaceTrust:
             if self._editor.traits.reject_first:
                 titles.reverse()
             answer = await self._editor.ask(
-                spelled_out(f"{asked.item.title}\n{asked.item.detail}"),
+                spelled_out_for_a_yes(f"{asked.item.title}\n{asked.item.detail}"),
                 titles,
                 seconds=seconds,
                 late=lambda title: self._take(asked, title),

@@ -19,7 +19,15 @@ _HIDDEN: Final = re.compile(
     "|\r(?!\n)"
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"  # they join what is not ASCII: letters, emoji
 )
-_HIDDEN_OR_JOINING: Final = re.compile(f"[{_HIDING}\r\u200c\u200d]|{_STRAY_SELECTOR}")
+_STRICTLY: Final = f"{_HIDING}\r\u200c\u200d"
+_HIDDEN_OR_JOINING: Final = re.compile(f"[{_STRICTLY}]|{_STRAY_SELECTOR}")
+_LIKE_A_BLANK: Final = (
+    "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"  # Unicode: General_Category Zs, but for the blank itself
+    "\u2800\U00013441\U00013442\U0001d159"  # signs without ink: of Braille, hieroglyphs and music
+    # Unicode: General_Category Cf that is not above; some are drawn around the signs beside them
+    "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\U00013430-\U0001343f"
+)
+_HIDDEN_OR_LIKE_A_BLANK: Final = re.compile(f"[{_STRICTLY}{_LIKE_A_BLANK}]|{_STRAY_SELECTOR}")
 
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;:]*[mK]")
 """ECMA-48: SGR, and EL, which ends a coloured line."""
@@ -33,10 +41,17 @@ def visible(text: str) -> str:
 
 
 def spelled_out(text: str) -> str:
-    """The same of what a yes or a no is about, and of names: there nothing joins, and no line ends with a return."""
+    """The same of questions and names: there nothing joins, and no line ends with a return."""
     if text.isascii() and text.isprintable():
         return text
     return _HIDDEN_OR_JOINING.sub(_as_in_python, text)
+
+
+def spelled_out_for_a_yes(text: str) -> str:
+    """The same of what a yes allows: there nothing is taken for a blank either, as prose and names may have others."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN_OR_LIKE_A_BLANK.sub(_as_in_python, text)
 
 
 def without_colours(text: str) -> str:

@@ -16,7 +16,16 @@ from typing import Any, TypeVar
 from outrider.ports.events import LoggedEvent, from_old_log
 from outrider.store.blobs import read, texts_size
 from outrider.store.problem import StoreReadError, damaged, problem_of
-from outrider.store.schema import FILE_NAME, LANDMARKS, NAMINGS, TURN_BEGINS, is_sound, open_reader, storable
+from outrider.store.schema import (
+    FILE_NAME,
+    LANDMARKS,
+    NAMINGS,
+    TURN_BEGINS,
+    is_sound,
+    open_reader,
+    storable,
+    suspect,
+)
 from outrider.store.search import Match, search
 
 _TITLE_LENGTH = 80
@@ -211,12 +220,18 @@ class Reader:
         return row is not None
 
     async def _read(self, read: Callable[[], _T]) -> _T:
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, read)
-        except sqlite3.Error as error:
-            raise StoreReadError(problem_of(error, self._path)) from error
-        except (ValueError, TypeError, zlib.error) as error:
-            raise StoreReadError(damaged(self._path, error)) from error
+        def watched() -> _T:
+            try:
+                return read()
+            except sqlite3.Error as error:
+                problem, cause = problem_of(error, self._path), error
+            except (ValueError, TypeError, zlib.error) as error:
+                problem, cause = damaged(self._path, error), error
+            if problem.reason == "damaged":
+                suspect(self._path)
+            raise StoreReadError(problem) from cause
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, watched)
 
     def _events(self, session_id: str, from_seq: int, limit: int | None) -> tuple[list[LoggedEvent], int]:
         self._connection.execute("BEGIN")  # both queries see the same log
@@ -234,9 +249,12 @@ class Reader:
         if rows and rows[-1][0] != from_seq + len(rows) - 1:
             raise ValueError(f"events are missing in session {session_id}")
         loads = json.loads
+        read_rows = [(seq, ts, turn_id, type_, loads(data)) for seq, ts, turn_id, type_, data in rows]
+        if odd := next((row for row in read_rows if not isinstance(row[-1], dict)), None):
+            raise ValueError(f"the data of event {odd[0]} of session {session_id} is no object")
         events = [
-            from_old_log(seq, ts, session_id, turn_id, type_, loads(data))
-            for seq, ts, turn_id, type_, data in rows
+            from_old_log(seq, ts, session_id, turn_id, type_, data)
+            for seq, ts, turn_id, type_, data in read_rows
         ]
         return events, last
 

@@ -4,7 +4,6 @@ Rows are read one by one where a page is damaged. Of a session only the events u
 what came after it may have undone, or built upon, what is not known. Nothing of the damaged file is changed or deleted.
 """
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from outrider.store.schema import is_data, suspicion_of
 
 _AT_ONCE = 500
 """Rows that are read in one go, until one of them cannot be read."""
@@ -48,6 +49,7 @@ def set_aside(path: Path) -> Path:
     for end in reversed(_FILES):  # the log itself last: until then the file is found damaged again
         with suppress(FileNotFoundError):
             path.with_name(path.name + end).rename(aside.with_name(aside.name + end))
+    suspicion_of(path).unlink(missing_ok=True)
     return aside
 
 
@@ -144,10 +146,10 @@ def _copy(
                 one.decode() if isinstance(one, bytes) and name != "content" else one
                 for name, one in zip(columns, row, strict=True)
             ]
-            if table == "events":
-                json.loads(str(values[-1]))
-                if not (isinstance(values[1], str) and isinstance(values[2], int)):
-                    continue
+            if table == "events" and not (
+                is_data(row[-1]) and isinstance(values[1], str) and isinstance(values[2], int)
+            ):
+                continue
             connection.execute(insert, values)
 
 

@@ -1,8 +1,9 @@
 """The database file: its tables, and opening it. A file that is not plainly ours is never written to."""
 
+import json
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from outrider.store.problem import StoreProblem, damaged, foreign, is_busy, newer, problem_of, unwritable
@@ -95,6 +96,20 @@ def is_sound(path: Path) -> bool:
     return (_inspect(path) or _check(path)) is None
 
 
+def suspect(path: Path) -> None:
+    """Have the rows of the log at `path` looked at when it is next opened: a read met one that is not what was written. Blocks.
+
+    Only then, as it takes much longer than to look for damaged pages.
+    """
+    with suppress(OSError):
+        suspicion_of(path).touch(mode=0o600)
+
+
+def suspicion_of(path: Path) -> Path:
+    """The file that says so."""
+    return path.with_name(f"{path.name}-suspect")
+
+
 def storable(text: str) -> bool:
     """Whether SQLite can hold `text`: it has no lone surrogates."""
     try:
@@ -156,12 +171,46 @@ def _inspect(path: Path) -> StoreProblem | None:
 
 
 def _check(path: Path) -> StoreProblem | None:
-    """Look for damaged pages, on a connection that cannot write."""
+    """Look for damaged pages, on a connection that cannot write, and for damaged rows where a read met one."""
     if path.stat().st_size == 0:
         return None
     with closing(_connect(path, "ro")) as connection:
         (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    return None if found == "ok" else damaged(path, found)
+    if found != "ok":
+        return damaged(path, found)
+    return _check_rows(path) if suspicion_of(path).exists() else None
+
+
+def _check_rows(path: Path) -> StoreProblem | None:
+    with closing(_connect(path, "rw")) as connection:
+        # What another process has open must not be set aside: what it wrote then would be in no log.
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if is_busy(error):
+                return None
+            raise
+        connection.text_factory = bytes
+        last = (b"", 0)
+        for session_id, seq, data in connection.execute(
+            "SELECT session_id, seq, data FROM events ORDER BY session_id, seq"
+        ):
+            if seq != (last[1] + 1 if session_id == last[0] else 1) or not is_data(data):
+                return damaged(path, f"event {seq} of session {session_id.decode(errors='replace')}")
+            last = session_id, seq
+        connection.execute("ROLLBACK")
+    suspicion_of(path).unlink(missing_ok=True)
+    return None
+
+
+def is_data(stored: object) -> bool:
+    """Whether it is the data of an event as it is stored, read as bytes."""
+    try:
+        return isinstance(stored, bytes) and isinstance(json.loads(stored.decode()), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _identity(connection: sqlite3.Connection) -> tuple[int, int, int]:

@@ -13,12 +13,13 @@ import shutil
 import stat
 import sys
 import sysconfig
+import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -102,16 +103,22 @@ def _cut(line: str, start_byte: int) -> str:
 
 NAMES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
 MOST_BYTES: Final = 1_000_000
-"""Of such a file; a longer one is named as a reason."""
-MOST_LOOKS: Final = 20_000
-"""Names that are looked at."""
+"""Of such a file; a longer one is named as a reason where a search failed."""
+HOPELESS_BYTES: Final = 16_000_000
+"""Of such a file; a search that meets a longer one is not waited for."""
+_LOOK_SECONDS = 3.0
+"""How long a search that failed waits for its reason."""
 
 
-def odd_ignore_file(folder: Path) -> str | None:
-    """What is odd about the first such file of a folder, those above it and those below it; None for nothing. Blocks."""
-    above = [one / name for one in (folder, *folder.parents) for name in sorted(NAMES)]
-    above += [one / ".git" / "info" / "exclude" for one in (folder, *folder.parents)]
-    for path in [*map(str, above), *_below(folder)]:
+def odd_ignore_file(folder: Path, most_bytes: int, is_over: Callable[[], bool]) -> str | None:
+    """What is odd about the first file that a search of a folder reads for what to ignore; None for nothing. Blocks.
+
+    Args:
+        folder: The one that is searched; such files above it are read as well.
+        most_bytes: A longer file is odd, and so is one that has no end.
+        is_over: Whether nobody wants to know any more; asked once a folder.
+    """
+    for path in chain(*map(_ignore_files, (folder, *folder.parents)), _below(folder, is_over)):
         try:
             status = os.stat(path)  # noqa: PTH116 - one of many
         except OSError:
@@ -120,23 +127,30 @@ def odd_ignore_file(folder: Path) -> str | None:
             continue
         if not stat.S_ISREG(status.st_mode):
             return f"{path} is a pipe or a device"
-        if status.st_size > MOST_BYTES:
+        if status.st_size > most_bytes:
             return f"{path} has {status.st_size} bytes"
     return None
 
 
-def _below(folder: Path) -> Iterator[str]:
-    waiting, left = [str(folder)], MOST_LOOKS
-    while waiting and left > 0:
+def _ignore_files(folder: Path) -> Iterator[str]:
+    return (str(folder / name) for name in (*sorted(NAMES), ".git/info/exclude"))
+
+
+def _below(folder: Path, is_over: Callable[[], bool]) -> Iterator[str]:
+    waiting = [str(folder)]
+    while waiting and not is_over():
         try:
             entries = list(os.scandir(waiting.pop()))
         except OSError:
             continue
-        left -= len(entries)
         yield from (entry.path for entry in entries if entry.name in NAMES)
-        waiting += (entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+        yield from (f"{entry.path}/info/exclude" for entry in entries if entry.name == ".git")
+        below = (entry for entry in entries if entry.is_dir(follow_symlinks=False))
+        waiting += (entry.path for entry in below if entry.name != ".git")
 
 
+_SOON_SECONDS = 0.5
+"""How long a search may go before it is looked at whether it can end at all; most have ended by then."""
 _SECONDS = 30.0
 _QUICK_SECONDS = 3.0
 """How long a search may go without asking the system for the size of each file, which takes a quarter of its time."""
@@ -543,29 +557,54 @@ class Search:
             return SearchProblem(
                 "ripgrep (rg) was not found, so search is not available: install ripgrep, or the package `ripgrep` beside Outrider"
             )
-        done = await collect(
-            self._supervisor,
-            [self._rg, *_COMMON, *options, "--", place.target],
-            cwd=place.cwd,
-            env={},
-            clock=self._clock,
-            stdin=stdin,
-            seconds=seconds,
-            limit=limit,
-            memory=_MEMORY,
-        )
+        argv = [self._rg, *_COMMON, *options, "--", place.target]
+        done = await self._collected(argv, place.cwd, stdin, seconds, limit)
+        if isinstance(done, SearchProblem):
+            return done
         if isinstance(done, SpawnProblem):
             return SearchProblem(f"the search could not be started: {done.message}")
-        died = done.code not in {0, 1, 2} and not done.timed_out and not done.truncated
-        if died or (done.timed_out and not done.stdout):
-            odd = await asyncio.to_thread(odd_ignore_file, place.cwd)
-            if died or odd is not None:
-                why = odd or "it may have run out of memory"
-                return SearchProblem(f"the search did not finish: {why}")
+        if _died(done):
+            return SearchProblem("the search did not finish: it may have run out of memory")
         # With --no-messages only what is wrong with the arguments is said.
         if done.code not in {0, 1, None} and done.stderr.strip() and not done.stdout:
             return SearchProblem(done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: "))
         return done
+
+    async def _collected(
+        self, argv: Sequence[str], cwd: Path, stdin: bytes | None, seconds: float, limit: int
+    ) -> Collected | SpawnProblem | SearchProblem:
+        """What ripgrep prints; it is stopped where a file is found that has no end and says what to ignore."""
+        over = threading.Event()
+        running = asyncio.create_task(
+            collect(
+                self._supervisor,
+                argv,
+                cwd=cwd,
+                env={},
+                clock=self._clock,
+                stdin=stdin,
+                seconds=seconds,
+                limit=limit,
+                memory=_MEMORY,
+            )
+        )
+        try:
+            await asyncio.wait({running}, timeout=_SOON_SECONDS)
+            if running.done() and not _failed(running.result()):
+                return running.result()
+            most = MOST_BYTES if running.done() else HOPELESS_BYTES
+            looking = asyncio.create_task(asyncio.to_thread(odd_ignore_file, cwd, most, over.is_set))
+            await asyncio.wait({running, looking}, return_when=asyncio.FIRST_COMPLETED)
+            if running.done() and _failed(running.result()):
+                await asyncio.wait({looking}, timeout=_LOOK_SECONDS)
+            odd = looking.result() if looking.done() else None
+            if odd is not None and not (running.done() and not _failed(running.result())):
+                return SearchProblem(f"the search did not finish: {odd}")
+            return await running
+        finally:
+            over.set()
+            running.cancel()
+            await asyncio.wait({running})
 
     def _places(self, located: Located | None) -> list[_Place]:
         if located is None or not located.uri:
@@ -606,6 +645,15 @@ class Search:
                     within = within.partition("/")[2]
                 buffers.append(_Buffer(located.display, located.resolved, within, document.text))
         return buffers
+
+
+def _died(done: Collected) -> bool:
+    return done.code not in {0, 1, 2} and not done.timed_out and not done.truncated
+
+
+def _failed(done: Collected | SpawnProblem) -> bool:
+    """Whether something has to be odd: it died, or it printed nothing in all its time."""
+    return isinstance(done, Collected) and (_died(done) or (done.timed_out and not done.stdout))
 
 
 def _lines_around(path: str, text: str, matching: Sequence[int], around: int) -> list[Match]:

@@ -35,8 +35,10 @@ local function list_files(root)
   local function take(output)
     own.paths = vim.list_slice(vim.split(output, '\n', { trimempty = true }), 1, MOST_FILES)
   end
-  local git = { 'git', 'ls-files', '--cached', '--others', '--exclude-standard' }
-  local ok = pcall(vim.system, git, { cwd = root, text = true, timeout = 5000 }, function(done)
+  -- A repository may name programs that git would run: a monitor, and what fetches what a partial clone lacks.
+  local git = { 'git', '-c', 'core.fsmonitor=false', 'ls-files', '--cached', '--others', '--exclude-standard' }
+  local env = { GIT_ALLOW_PROTOCOL = 'none', GIT_NO_LAZY_FETCH = '1' }
+  local ok = pcall(vim.system, git, { cwd = root, env = env, text = true, timeout = 5000 }, function(done)
     if done.code == 0 then
       take(done.stdout or '')
     else

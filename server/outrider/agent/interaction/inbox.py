@@ -17,7 +17,7 @@ from outrider.agent.state.turn_state import same_words
 from outrider.permissions.policy.rules import with_script
 from outrider.ports.editor import Answered, Editor, ItemReply, ToolAnswer, ToolRequest, Unanswered
 from outrider.ports.model import ToolCall
-from outrider.ports.text import cut_lines, spelled_out
+from outrider.ports.text import cut_lines, spelled_out, spelled_out_for_a_yes
 from outrider.processes import Capture
 from outrider.tools.context import Action, Approval
 from outrider.tools.edit.review import applied
@@ -109,8 +109,8 @@ class Question:
 
 
 FROM_ANYBODY: Final = (
-    "approvals cannot be answered over TCP without a token, because any program on this machine could connect: start the server "
-    "with --tcp-token-file, or use standard input and output"
+    "over TCP without a token nothing can be allowed, undone or deleted, because any program on this machine could connect: start "
+    "the server with --tcp-token-file, or use standard input and output"
 )
 
 
@@ -302,9 +302,9 @@ class Inbox:
                 id=item_id,
                 call_id=call_id,
                 digest=action.digest,
-                title=spelled_out(action.title),
-                summary=spelled_out(action.summary) or None,
-                detail=spelled_out(action.detail),
+                title=spelled_out_for_a_yes(action.title),
+                summary=spelled_out_for_a_yes(action.summary) or None,
+                detail=spelled_out_for_a_yes(action.detail),
                 options=self._options(asking),
                 grant=action.access.grant,
                 change_ids=list(asking.change_ids) or None,
@@ -738,7 +738,7 @@ class Inbox:
         """Show exactly the rules that would be saved, and ask where they shall hold; True goes back to the item."""
         rules = "\n".join(f"- allow {rule_told(rule)}" for rule in waiting.item.always or ())
         answer = await self._editor.ask(
-            f"{ALWAYS_ALLOW}\nFor: {waiting.item.summary or waiting.item.title}\nThis is saved in {self._rules.path}:\n{spelled_out(rules)}",
+            f"{ALWAYS_ALLOW}\nFor: {waiting.item.summary or waiting.item.title}\nThis is saved in {self._rules.path}:\n{spelled_out_for_a_yes(rules)}",
             [ALWAYS_HERE, ALWAYS_EVERYWHERE, ALWAYS_BACK],
             seconds=seconds,
             late=lambda title: self._take_always(waiting, title),
@@ -802,7 +802,7 @@ def _told_of_options(waiting: _Waiting) -> Mapping[str, str]:
     covers = waiting.action.covers if waiting.action is not None else ""
     if not covers or ALLOW_SESSION not in waiting.item.options:
         return {}
-    return {ALLOW_SESSION: f"“{ALLOW_SESSION}” covers {spelled_out(covers)}."}
+    return {ALLOW_SESSION: f"“{ALLOW_SESSION}” covers {spelled_out_for_a_yes(covers)}."}
 
 
 def _without_choice(item: Open) -> Open:

@@ -88,20 +88,18 @@ async def files_of(workspace: Path) -> list[str]:
 
 
 async def _of_git(workspace: Path) -> list[str] | None:
-    command = ["git", "-C", str(workspace), "ls-files", "-co", "--exclude-standard", "-z"]
+    # A repository may name programs that git would run: a monitor, and what fetches what a partial clone lacks.
+    command = [
+        *("git", "-c", "core.fsmonitor=false", "-C", str(workspace)),
+        *("ls-files", "-co", "--exclude-standard", "-z"),
+    ]
     try:
         git = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            # A repository may name programs that git would run.
-            env={
-                **os.environ,
-                "GIT_CONFIG_COUNT": "1",
-                "GIT_CONFIG_KEY_0": "core.fsmonitor",
-                "GIT_CONFIG_VALUE_0": "false",
-            },
+            env={**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"},
         )
     except OSError:
         return None
