@@ -205,7 +205,7 @@ async def test_what_a_session_changed_is_asked_about_before_the_next_start(
     other = await session_of(begin, [], [Dismiss()])
     (question,) = of_servers(other)
     assert named in question
-    assert await states(other) == {"odd": "refused"}
+    assert await states(other) == {"odd": "waiting"}
     assert not (workspace / "escaped").exists()
     # A new yes is to the files as they are now.
     assert len(of_servers(await session_of(begin, [], [ALLOW_COMMANDS]))) == 1

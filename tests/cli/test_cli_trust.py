@@ -105,6 +105,19 @@ def test_what_was_said_is_listed_holds_and_is_taken_back(alone, trust, folder):
     assert (code, "is not in the list" in problem) == (2, True)
 
 
+def test_what_was_said_of_commands_alone_is_taken_back_too(trust, folder, tmp_path):
+    """As where the editor vouched for the folder: only its servers and hooks were asked about."""
+    file = tmp_path / "config" / "outrider" / "trust.toml"
+    file.parent.mkdir(parents=True)
+    word = {"folder": os.path.realpath(folder), "key": "hooks", "shown": "hook turnEnd: true", "digest": "a"}
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in word.items())
+    file.write_text(f"[[command]]\n{lines}allowed = false\n")
+    code, told, _ = trust("forget")
+    assert (code, f"what was said of the commands in {folder}" in told) == (0, True)
+    assert "[[command]]" not in file.read_text()
+    assert trust("forget")[0] == 2
+
+
 def test_what_is_no_folder_or_cannot_be_read_is_said(trust, tmp_path):
     assert trust("add", "nowhere")[0] == 2
     (tmp_path / "config" / "outrider").mkdir(parents=True)
