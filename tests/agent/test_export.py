@@ -133,6 +133,25 @@ async def test_nothing_private_is_in_an_export(workspace):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("line", ['one = connect("{}")', "one: two={}", "{}"])
+async def test_what_was_a_secret_anywhere_in_the_session_is_one_in_every_text(begin, workspace, line):
+    """The task gives it away by a word beside it; in the file nothing does, and of the task only the placeholder is left."""
+    secret = "k9Jd7Hs2Lq8Xw4Zr1Tn6Vb3Mc5Py0Fg8Ea7RuIoP"
+    (workspace / "conf.txt").write_text(f"NAME = 1\n{line.format(secret)}\n")
+    calls = [
+        call("read_file", path="conf.txt"),
+        call("edit_file", path="conf.txt", old="NAME = 1", new="NAME = 2"),
+    ]
+    editor = await begin("stock", [*map(step, calls), DONE], answers=lambda _: "Allow once")
+    await editor.run(f"Please use the key {secret} for it")
+    await editor.stop()
+    another = await begin("stock", [DONE])
+    exported = await another.command("outrider.export", {"sessionId": editor.session_id})
+    assert secret not in json.dumps(exported)
+    texts = [text for text in whole(exported).contents.values() if text.startswith("NAME")]
+    assert texts == [f"NAME = {number}\n{line.format('[secret 1]')}\n" for number in (1, 2)]
+
+
 async def test_a_session_of_the_log_and_one_of_another_process_are_exported(begin, workspace):
     first = await begin("stock", [DONE])
     await first.run("First.")

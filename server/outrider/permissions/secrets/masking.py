@@ -31,6 +31,7 @@ from outrider.permissions.secrets.secret_forms import (
     wrapped,
 )
 from outrider.permissions.secrets.secret_shapes import (
+    LIKELY,
     LONGEST_BLOCK,
     Finding,
     Kind,
@@ -60,8 +61,6 @@ MOST_HELD = 16_384
 """Characters of one line that are held back until its end."""
 _BACK = 2048
 """Characters from the end of those in which a place is looked for to cut them."""
-_WORD = linear("secrets.word", r"[A-Za-z0-9_+/=~.-]{16,200}")
-"""What a secret may look like that was known before a restart by what stood around it."""
 _TAKEN = linear("secrets.taken", r"\[secret (\d{1,6})[\]. ]")
 _BESIDE = linear(
     "secrets.beside",
@@ -412,7 +411,7 @@ class Masking:
             self._waiting = set(self._marks).difference(list(self._given))
             self._marks_read = len(self._marks)
         if self._waiting:
-            for word in dict.fromkeys(_WORD.findall(text)):
+            for word in dict.fromkeys(LIKELY.findall(text)):
                 if word not in self._watched and self._mark(word) in self._waiting:
                     yield word
 

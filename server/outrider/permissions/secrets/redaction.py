@@ -24,7 +24,7 @@ from outrider.permissions.secrets.secret_forms import (
     forms,
     is_cut_in,
 )
-from outrider.permissions.secrets.secret_shapes import Finding, Kind, credentials, findings
+from outrider.permissions.secrets.secret_shapes import LIKELY, Finding, Kind, credentials, findings
 from outrider.ports.model import FailureKind, FinishReason, Role
 from outrider.ports.patterns import WORD, Match, Subject, built, escaped, linear
 from outrider.ports.secrets import MARKER
@@ -189,10 +189,19 @@ class Redaction:
             for text in left:
                 for finding in (*self._keys_in(text), *findings(text)):
                     self._learn(finding)
+            for word in self._known_words(left):
+                self._learn(Finding("token", (word,), everywhere=True))
             self._everywhere = sorted(set(self._everywhere), key=lambda secret: (-len(secret), secret))
             # What stands right beside a secret may be one only when that is gone.
             left = [rest for text in left if (rest := self._without_secrets(text)) != text]
         self.removed.clear()
+
+    def _known_words(self, texts: list[str]) -> Iterator[str]:
+        """What the session took for a secret by what stood around it elsewhere, where only its placeholder is now."""
+        runs = dict.fromkeys(run for text in texts for run in LIKELY.findall(text))
+        for word in dict.fromkeys(one for run in runs for one in (run, run.partition("=")[2])):
+            if len(word) >= SHORTEST_KEY and word not in self._known and self._known_before(word):
+                yield word
 
     def text(self, text: str) -> str:
         """A text without what is private. Its lines stay its lines, and a word of the wire stays what it is."""

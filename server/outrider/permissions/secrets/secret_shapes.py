@@ -19,6 +19,8 @@ from outrider.ports.patterns import Match, Pattern, Subject, linear
 
 Kind = Literal["key of the environment", "private key", "token", "credential of a header", "password"]
 
+LIKELY = linear("secrets.word", r"[A-Za-z0-9_+/=~.-]{16,200}")
+"""What a secret may look like that was known in a session by what stood around it somewhere."""
 LONGEST_BLOCK = 32_768
 """Characters of the longest private key block that is looked at."""
 
