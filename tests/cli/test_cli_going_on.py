@@ -5,6 +5,7 @@ import json
 import pytest
 
 from outrider.cli import main as command_line
+from outrider_protocol.commands import DoctorResult, SessionsResult
 
 LOOK = {"tool_calls": [{"name": "read_file", "input": {"path": "a.txt"}}]}
 
@@ -26,12 +27,26 @@ def run(tmp_path, monkeypatch, capfd):
         out, errors = capfd.readouterr()
         return code, [json.loads(line) for line in out.splitlines()], errors
 
+    go.folder = folder
     go.turns = lambda turns, **more: script.write_text(json.dumps({"turns": turns, **more}))
     return go
 
 
 def sessions_of(events):
     return {event["sessionId"] for event in events}
+
+
+def test_what_lists_and_checks_is_json_too(run, capfd):
+    _, events, _ = run("Begin.")
+    folder = str(run.folder)
+    assert command_line.main(["sessions", "--json", "-C", folder]) == 0
+    (listed,) = SessionsResult.from_wire(json.loads(capfd.readouterr().out)).sessions
+    assert {listed.session_id} == sessions_of(events)
+    assert command_line.main(["doctor", "--json", "-C", folder]) == 1
+    checks = {
+        one.name: one.status for one in DoctorResult.from_wire(json.loads(capfd.readouterr().out)).checks
+    }
+    assert checks["model"] == "fail"
 
 
 @pytest.mark.parametrize("option", ["--continue", "--last"])

@@ -86,15 +86,25 @@ async def latest_session(client: Client) -> str | None:
     return str(listed[0]["sessionId"]) if listed else None
 
 
-async def sessions(workspace: Path, options: Object, console: Console) -> ExitCode:
-    """List the sessions of a workspace: from the log alone where that is enough, else a server tells how they stand."""
-    listed = _finished(workspace, options)
+async def sessions(workspace: Path, options: Object, console: Console, *, as_json: bool = False) -> ExitCode:
+    """List the sessions of a workspace: from the log alone where that is enough, else a server tells how they stand.
+
+    Args:
+        workspace: Its folder.
+        options: The settings of the server.
+        console: Where they are listed.
+        as_json: Whether the result of `outrider.sessions` is printed instead.
+    """
+    listed = None if as_json else _finished(workspace, options)
     if listed is None:
         try:
             async with server_of(workspace, options | {"events": False}, Problems()) as client:
                 listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
         except RefusedError as refused:
             return refused.code
+    if as_json:
+        _print_json({"sessions": listed}, console)
+        return ExitCode.COMPLETED
     if not listed:
         Problems().note(NO_SESSIONS)
         return ExitCode.COMPLETED
@@ -305,7 +315,13 @@ async def _nothing(params: Object) -> None:
     pass
 
 
-async def doctor(workspace: Path, options: Object, console: Console, *, probe: bool = False) -> ExitCode:
+def _print_json(result: Object, console: Console) -> None:
+    console.file.write(json.dumps(result, ensure_ascii=False) + "\n")
+
+
+async def doctor(
+    workspace: Path, options: Object, console: Console, *, probe: bool = False, as_json: bool = False
+) -> ExitCode:
     """Show the checks of the server, with the model's answer to a probe where that is wanted; gives 1 if one failed."""
     try:
         async with server_of(workspace, options | {"events": False}, Problems()) as client:
@@ -321,6 +337,14 @@ async def doctor(workspace: Path, options: Object, console: Console, *, probe: b
         return refused.code
     # Here the editor is this program itself, which says nothing about the user's own.
     checks = [check for check in checked if check["name"] != "editor"]
+    if as_json:
+        _print_json({"checks": checks}, console)
+    else:
+        console.print(_checks_table(checks))
+    return ExitCode.FAILED if any(check["status"] == "fail" for check in checks) else ExitCode.COMPLETED
+
+
+def _checks_table(checks: list[Object]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -331,5 +355,4 @@ async def doctor(workspace: Path, options: Object, console: Console, *, probe: b
             Text(visible(check["name"]), style="bold"),
             Text(visible(with_the_way_to_a_model(check["detail"]))),
         )
-    console.print(table)
-    return ExitCode.FAILED if any(check["status"] == "fail" for check in checks) else ExitCode.COMPLETED
+    return table

@@ -346,10 +346,17 @@ def demo(
 
 
 @app.command()
-def sessions(workspace: WorkspaceOption = Path(), state_dir: StateOption = None) -> None:
+def sessions(
+    workspace: WorkspaceOption = Path(),
+    state_dir: StateOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print them as `outrider.sessions` has them.")
+    ] = False,
+) -> None:
     """List the sessions of a folder, the latest first."""
     options = settings(None, None, state_dir)
-    raise typer.Exit(asyncio.run(look.sessions(folder(workspace), options, make_console(sys.stdout))))
+    done = look.sessions(folder(workspace), options, make_console(sys.stdout), as_json=as_json)
+    raise typer.Exit(asyncio.run(done))
 
 
 @app.command()
@@ -687,10 +694,11 @@ def doctor(
     probe: Annotated[
         bool, typer.Option("--probe", help="Ask each model, in one small request, to call a tool.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as `outrider.doctor` has it.")] = False,
 ) -> None:
     """Look at the set-up and say what is wrong."""
     options = settings(model, None, state_dir, workspace=workspace)
-    done = look.doctor(folder(workspace), options, make_console(sys.stdout), probe=probe)
+    done = look.doctor(folder(workspace), options, make_console(sys.stdout), probe=probe, as_json=as_json)
     raise typer.Exit(asyncio.run(done))
 
 
