@@ -143,7 +143,7 @@ LOOKS = {
         {"path": "b.py", "line": 1, "text": "use fee", "symbol": "fee"},
         "2 references to fee, in 2 files:\na.py:1: def fee\nb.py:1: use fee",
     ),
-    "symbols": ({"path": "a.py"}, "1: function def fee"),
+    "symbols": ({"path": "a.py"}, "1: def fee"),
     "hover": ({"symbol": "fee"}, "a.py:1\ndef fee"),
     "call_hierarchy": ({"symbol": "fee"}, "b.py:1: function file: use fee"),
     "diagnostics": ({"path": "a.py"}, "No problems were found in a.py."),
@@ -161,6 +161,48 @@ async def test_a_read_only_turn_can_ask_what_a_server_knows(begin, code, name):
     await editor.run("Look.")
     assert result(editor) == ("ok", said)
     assert editor.questions == []
+
+
+async def test_what_lies_in_functions_is_left_out_of_an_outline_and_of_a_search_by_a_part_of_a_name(
+    begin, code
+):
+    (code / "a.py").write_text("def fee\nlet feel\n")
+    looks = [{"path": "a.py"}, {"query": "fee"}, {"query": "feel"}]
+    steps = [step(call("symbols", called=f"look{n}", **given)) for n, given in enumerate(looks)]
+    editor = await begin("neovim-0.11", [*steps, DONE], with_toy())
+    await editor.run("Look.")
+    assert [result(editor, n)[1] for n in range(3)] == [
+        "1: def fee",
+        "a.py:1: def fee\n[left out: 1 in classes or functions; give the whole name]",
+        "a.py:2: fee: let feel",
+    ]
+
+
+async def test_a_name_is_found_by_the_files_that_define_it_and_not_by_a_look_through_all(
+    begin, code, tmp_path
+):
+    log = tmp_path / "log"
+    (code / "b.py").write_text("def cost\nlet fee\nuse fee\n")
+    looks = [step(call("definition", symbol="fee")), step(call("definition", symbol="cost", called="cost"))]
+    editor = await begin("neovim-0.11", [*looks, DONE], with_toy(log=str(log)))
+    await editor.run("Look.")
+    assert result(editor) == ("ok", "a.py:1: def fee")
+    assert result(editor, 1) == ("ok", "b.py:1: def cost")
+    asked = [json.loads(line).get("method") for line in log.read_text().splitlines()]
+    assert asked.count("textDocument/documentSymbol") == 2
+    assert "workspace/symbol" not in asked
+
+
+async def test_a_search_that_the_server_of_a_language_does_not_answer_in_time_says_so(
+    begin, code, monkeypatch
+):
+    monkeypatch.setattr("outrider.language.answers.SECONDS", 0.2)
+    (code / "notes.txt").write_text("fee\n")
+    editor = await begin(
+        "neovim-0.11", [step(call("symbols", query="fee")), DONE], with_toy(never=["workspace/symbol"])
+    )
+    await editor.run("Look.")
+    assert result(editor) == ("error", "No answer to workspace/symbol in 0.2 s.")
 
 
 WRONG = [
