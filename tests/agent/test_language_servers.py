@@ -76,6 +76,18 @@ async def test_errors_that_a_turn_leaves_behind_are_put_to_the_model_once_and_st
     assert [one["data"]["reason"] for one in editor.events_of("turn.phase")].count("reminder") == 1
 
 
+async def test_the_same_error_in_many_files_is_told_in_one_line_that_names_them_all(begin, code):
+    users = ["b.py", *(f"use{number:02}.py" for number in range(12))]
+    for name in users:
+        (code / name).write_text("use fee\nuse fee\n")
+    editor = await begin("neovim-0.11", [step(BREAK), DONE], {**with_toy(), "reminders": False})
+    await editor.run("Rename it.")
+    _, line, more, *_ = result(editor)[1].split("\n")
+    assert line.startswith(", ".join(f"{name}:1" for name in users) + ", b.py:2, ")
+    assert line.endswith(": error: fee is not defined [toy]")
+    assert more == "… and 6 more"
+
+
 async def test_what_a_slow_server_says_is_told_before_the_next_step(begin, code, monkeypatch):
     monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 0.05)
     settings = {**with_toy(late=0.2), "permissionMode": "full", "reminders": False}
