@@ -76,6 +76,18 @@ async def test_errors_that_a_turn_leaves_behind_are_put_to_the_model_once_and_st
     assert [one["data"]["reason"] for one in editor.events_of("turn.phase")].count("reminder") == 1
 
 
+async def test_the_same_error_in_many_files_is_told_in_one_line_that_names_them_all(begin, code):
+    users = ["b.py", *(f"use{number:02}.py" for number in range(12))]
+    for name in users:
+        (code / name).write_text("use fee\nuse fee\n")
+    editor = await begin("neovim-0.11", [step(BREAK), DONE], {**with_toy(), "reminders": False})
+    await editor.run("Rename it.")
+    _, line, more, *_ = result(editor)[1].split("\n")
+    assert line.startswith(", ".join(f"{name}:1" for name in users) + ", b.py:2, ")
+    assert line.endswith(": error: fee is not defined [toy]")
+    assert more == "… and 6 more"
+
+
 async def test_what_a_slow_server_says_is_told_before_the_next_step(begin, code, monkeypatch):
     monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 0.05)
     settings = {**with_toy(late=0.2), "permissionMode": "full", "reminders": False}
@@ -120,21 +132,25 @@ async def test_no_edit_fails_or_waits_long_because_of_a_server(begin, code, monk
 
 
 async def test_a_rename_in_many_files_is_one_call_one_approval_and_one_undo(begin, code):
-    for number in range(30):
+    for number in range(60):
         (code / f"use{number}.py").write_text(f"use fee  # {number}\n")
     rename = call("rename_symbol", symbol="fee", new_name="cost", called="rename")
     editor = await begin("neovim-0.11", [step(rename), DONE], with_toy(), answers=["Allow once"])
     editor.open("a.py")
     editor.type("a.py", "# typed\n", at=(0, 0))
     await editor.run("Rename it.")
-    assert result(editor)[0] == "ok"
+    status, content = result(editor)
+    assert (status, content.count("\nEdited ")) == ("ok", 61)
+    # The lines of the first ones are shown; the others are named already.
+    assert content.count("\nNow in ") <= 40
+    assert content.count("more lines are changed") <= 1
     assert len(editor.questions) == 1
-    assert editor.questions[0].message.startswith("Rename fee to cost (in 32 files)")
+    assert editor.questions[0].message.startswith("Rename fee to cost (in 62 files)")
     assert editor.text("a.py") == "# typed\ndef cost\n"
-    assert all((code / f"use{number}.py").read_text() == f"use cost  # {number}\n" for number in range(30))
+    assert all((code / f"use{number}.py").read_text() == f"use cost  # {number}\n" for number in range(60))
     await editor.command("outrider.undo", {"scope": "turn"})
     assert editor.text("a.py") == "# typed\ndef fee\n"
-    assert all((code / f"use{number}.py").read_text() == f"use fee  # {number}\n" for number in range(30))
+    assert all((code / f"use{number}.py").read_text() == f"use fee  # {number}\n" for number in range(60))
 
 
 LOOKS = {
@@ -143,7 +159,7 @@ LOOKS = {
         {"path": "b.py", "line": 1, "text": "use fee", "symbol": "fee"},
         "2 references to fee, in 2 files:\na.py:1: def fee\nb.py:1: use fee",
     ),
-    "symbols": ({"path": "a.py"}, "1: function def fee"),
+    "symbols": ({"path": "a.py"}, "1: def fee"),
     "hover": ({"symbol": "fee"}, "a.py:1\ndef fee"),
     "call_hierarchy": ({"symbol": "fee"}, "b.py:1: function file: use fee"),
     "diagnostics": ({"path": "a.py"}, "No problems were found in a.py."),
@@ -161,6 +177,48 @@ async def test_a_read_only_turn_can_ask_what_a_server_knows(begin, code, name):
     await editor.run("Look.")
     assert result(editor) == ("ok", said)
     assert editor.questions == []
+
+
+async def test_what_lies_in_functions_is_left_out_of_an_outline_and_of_a_search_by_a_part_of_a_name(
+    begin, code
+):
+    (code / "a.py").write_text("def fee\nlet feel\n")
+    looks = [{"path": "a.py"}, {"query": "fee"}, {"query": "feel"}]
+    steps = [step(call("symbols", called=f"look{n}", **given)) for n, given in enumerate(looks)]
+    editor = await begin("neovim-0.11", [*steps, DONE], with_toy())
+    await editor.run("Look.")
+    assert [result(editor, n)[1] for n in range(3)] == [
+        "1: def fee",
+        "a.py:1: def fee\n[left out: 1 in classes or functions; give the whole name]",
+        "a.py:2: fee: let feel",
+    ]
+
+
+async def test_a_name_is_found_by_the_files_that_define_it_and_not_by_a_look_through_all(
+    begin, code, tmp_path
+):
+    log = tmp_path / "log"
+    (code / "b.py").write_text("def cost\nlet fee\nuse fee\n")
+    looks = [step(call("definition", symbol="fee")), step(call("definition", symbol="cost", called="cost"))]
+    editor = await begin("neovim-0.11", [*looks, DONE], with_toy(log=str(log)))
+    await editor.run("Look.")
+    assert result(editor) == ("ok", "a.py:1: def fee")
+    assert result(editor, 1) == ("ok", "b.py:1: def cost")
+    asked = [json.loads(line).get("method") for line in log.read_text().splitlines()]
+    assert asked.count("textDocument/documentSymbol") == 2
+    assert "workspace/symbol" not in asked
+
+
+async def test_a_search_that_the_server_of_a_language_does_not_answer_in_time_says_so(
+    begin, code, monkeypatch
+):
+    monkeypatch.setattr("outrider.language.answers.SECONDS", 0.2)
+    (code / "notes.txt").write_text("fee\n")
+    editor = await begin(
+        "neovim-0.11", [step(call("symbols", query="fee")), DONE], with_toy(never=["workspace/symbol"])
+    )
+    await editor.run("Look.")
+    assert result(editor) == ("error", "No answer to workspace/symbol in 0.2 s.")
 
 
 WRONG = [

@@ -35,7 +35,7 @@ LOOKS = {
         {"path": "b.py", "line": 1, "symbol": "fee"},
         "2 references to fee, in 2 files:\na.py:1: def fee\nb.py:1: ü😀 use fee",
     ),
-    "symbols": ({"path": "a.py"}, "1: function def fee"),
+    "symbols": ({"path": "a.py"}, "1: def fee"),
     "hover": ({"path": "b.py", "text": "use fee", "symbol": "fee"}, "b.py:1\ndef fee"),
     "call_hierarchy": ({"symbol": "fee"}, "b.py:1: function file: ü😀 use fee"),
     "diagnostics": ({"path": "a.py"}, "The editor reports no problems in a.py."),
@@ -66,7 +66,7 @@ async def test_a_name_is_looked_up_where_somebody_serves_the_file_that_has_it(be
     editor = await begin("lends", looks, NONE)
     lend_toy(editor)
     await editor.run("Look.")
-    assert result(editor) == ("ok", "a.py:1: function fee: def fee")
+    assert result(editor) == ("ok", "a.py:1: def fee")
     assert result(editor, 1) == ("ok", "a.py:1: def fee")
 
 

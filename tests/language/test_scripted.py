@@ -122,6 +122,11 @@ async def test_what_is_about_no_text_of_now_is_no_verdict(toys, script):
             assert [one.partition(" ")[0] for one in late] == ["toy"]
 
 
+async def test_an_edit_is_not_said_to_break_nothing_where_who_uses_it_is_not_known_in_time(toys):
+    async with toys(FILES, never=["textDocument/references"]) as languages:
+        assert await verdict(languages, FILES["a.py"], "def cost\n\ndef other\n", seconds=6.0) is None
+
+
 async def test_a_server_that_crashes_is_started_again_three_times_and_then_given_up(toys, tmp_path):
     counter = tmp_path / "starts"
     async with toys(FILES, starts=str(counter), crash_until=99) as languages:

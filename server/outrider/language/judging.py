@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from outrider.language.connection import Failure
+from outrider.language.connection import TIMED_OUT, Failure
 from outrider.language.positions import place_of, spelled
 from outrider.language.problems import difference
 from outrider.language.server import Server
@@ -21,7 +21,6 @@ MOST_REFERRING: Final = 20
 """Files that refer to a changed one and are judged with it."""
 MOST_NAMES: Final = 6
 """Names of a changed file whose references are looked up."""
-_LOOK_SECONDS: Final = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +89,10 @@ class Judge:
         server, generation, end = self._server, self._server.generation, _now() + seconds
         if not (await server.is_loaded(seconds) and await server.is_indexed(end - _now())):
             return None
-        texts = await server.sources.texts(await self._referring(own, min(seconds, _LOOK_SECONDS)))
+        referring = await self._referring(own, end - _now())
+        if referring is None:
+            return None
+        texts = await server.sources.texts(referring)
         opened = {one.uri for one in server.sources.open()}
         around = {
             uri: text
@@ -123,39 +125,46 @@ class Judge:
 
     # --- who refers to it ------------------------------------------------------------------------------------
 
-    async def _referring(self, own: Sequence[Touched], seconds: float) -> list[str]:
-        """The files that refer to what an edit touches, those that do so most often first."""
+    async def _referring(self, own: Sequence[Touched], seconds: float) -> list[str] | None:
+        """The files that refer to what an edit touches, those that do so most often first; None where that is not known in time.
+
+        A server that has just read a large project can need longer for it than for its problems. That there are none would then be false.
+        """
         server = self._server
         if not (server.looks_across_files and server.can("textDocument/references")):
             return []
         counts: dict[str, int] = {}
         changed = {one.uri for one in own}
         named = await asyncio.gather(*(self._names(one, seconds) for one in own))
-        places = [place for found in named for place in found]
-        for said in await asyncio.gather(
-            *(self._references(uri, at, seconds) for uri, at in places[:MOST_NAMES])
-        ):
-            for uri in said:
+        places = [place for found in named for place in found or ()]
+        asked = (self._references(uri, at, seconds) for uri, at in places[:MOST_NAMES])
+        answers = await asyncio.gather(*asked)
+        if None in named or None in answers:
+            return None
+        for said in answers:
+            for uri in said or ():
                 if uri not in changed:
                     counts[uri] = counts.get(uri, 0) + 1
         return sorted(counts, key=lambda uri: (-counts[uri], uri))[:MOST_REFERRING]
 
-    async def _names(self, one: Touched, seconds: float) -> list[tuple[str, Any]]:
-        """Where the names stand that a change of a file touches, and those that they lie in."""
+    async def _names(self, one: Touched, seconds: float) -> list[tuple[str, Any]] | None:
+        """Where the names stand that a change of a file touches, and those that they lie in; None where there is no answer in time."""
         if one.before is None or not one.lines or not self._server.can("textDocument/documentSymbol"):
             return []
         params = {"textDocument": {"uri": one.uri}}
         said = await self._server.send("textDocument/documentSymbol", params)(seconds)
+        if isinstance(said, Failure) and said.code == TIMED_OUT:
+            return None
         found: list[tuple[int, Any]] = []
         _touching(said, one.lines, found, 0)
         found.sort(key=lambda pair: -pair[0])  # the innermost first: a method before its class
         return [(one.uri, at) for _, at in found]
 
-    async def _references(self, uri: str, at: Any, seconds: float) -> list[str]:
+    async def _references(self, uri: str, at: Any, seconds: float) -> list[str] | None:
         params = {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": False}}
         said = await self._server.send("textDocument/references", params)(seconds)
         if isinstance(said, Failure) or not isinstance(said, list):
-            return []
+            return None if isinstance(said, Failure) and said.code == TIMED_OUT else []
         found = (spelled(str(_get(one, "uri"))) for one in cast("list[Any]", said))
         return [uri for uri in found if uri is not None and self._server.serves(uri)]
 

@@ -24,6 +24,9 @@ LANGUAGES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """Endings of files, and what LSP calls their language (LSP 3.17, "TextDocumentItem")."""
 
+DEFINERS: Final[Mapping[str, tuple[str, ...]]] = {"python": ("def", "class")}
+"""Languages in which one of these words stands right before the name of each function and class that is defined."""
+
 _SCRIPTS: Final = ("typescript", "typescriptreact", "javascript", "javascriptreact")
 _OF_NODE: Final = ("package.json", "tsconfig.json", "jsconfig.json")
 _OF_PYTHON: Final = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pyrightconfig.json")

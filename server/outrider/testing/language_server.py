@@ -2,8 +2,9 @@
 
     python language_server.py '{"diagnostics": "push", "late": 0.2}'
 
-Its language is a toy, in files of any kind. `def NAME` defines a name. `use NAME` uses one: if no file defines it, that is an error. A word that
-begins with `BAD` is an error, one that begins with `ODD` a warning; the message names it, so that a stale verdict can be told from a fresh one.
+Its language is a toy, in files of any kind. `def NAME` defines a name, `let NAME` below it a variable in it. `use NAME` uses one: if no file
+defines it, that is an error. A word that begins with `BAD` is an error, one that begins with `ODD` a warning; the message names it, so that a
+stale verdict can be told from a fresh one.
 
 Keys of the script, all of which may be left out:
 
@@ -371,22 +372,35 @@ class LanguageServer:
         starts = [number for number, _, _ in names] + [len(lines)]
         return [
             {
-                "name": word,
-                "kind": 12,
-                "range": {
-                    "start": {"line": number, "character": 0},
-                    "end": {"line": starts[index + 1], "character": 0},
-                },
-                "selectionRange": self._range(number, line, line.find(word), word),
+                **self._symbol(12, number, line, word, starts[index + 1]),
+                "children": [
+                    self._symbol(13, inner, lines[inner], name, inner + 1)
+                    for inner in range(number + 1, starts[index + 1])
+                    for name in _words_after("let", lines[inner])
+                ],
             }
             for index, (number, line, word) in enumerate(names)
         ]
 
+    def _symbol(self, kind: int, number: int, line: str, word: str, end: int) -> Object:
+        return {
+            "name": word,
+            "kind": kind,
+            "range": {"start": {"line": number, "character": 0}, "end": {"line": end, "character": 0}},
+            "selectionRange": self._range(number, line, line.find(word), word),
+        }
+
     def _all_symbols(self, params: Object) -> list[Object]:
         return [
-            {"name": one["name"], "kind": 12, "location": {"uri": uri, "range": one["selectionRange"]}}
+            {
+                "name": one["name"],
+                "kind": one["kind"],
+                "containerName": "" if one is outer else outer["name"],
+                "location": {"uri": uri, "range": one["selectionRange"]},
+            }
             for uri in sorted(self.texts())
-            for one in self._symbols(uri)
+            for outer in self._symbols(uri)
+            for one in (outer, *outer["children"])
             if params["query"] in one["name"]
         ]
 
@@ -411,7 +425,10 @@ class LanguageServer:
             if one not in self._places(item["name"], definitions=True)
         ]
         return [
-            {"from": {**item, "uri": one["uri"], "name": "file"}, "fromRanges": [one["range"]]}
+            {
+                "from": {**item, "uri": one["uri"], "name": "file", "detail": f"({Path(one['uri']).name})"},
+                "fromRanges": [one["range"]],
+            }
             for one in uses
         ]
 

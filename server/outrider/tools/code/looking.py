@@ -19,6 +19,8 @@ MOST: Final = 100
 LINE_CHARACTERS: Final = 160
 MOST_KINDS: Final = 5
 """Languages whose servers are asked for a name."""
+_FUNCTIONS: Final = ("function", "method", "constructor")
+_VARIABLES: Final = ("variable", "constant")
 
 
 async def plan_definition(params: Place, _call: ToolCall, context: ReadContext) -> Action | ToolResult:
@@ -113,7 +115,8 @@ async def plan_symbols(params: Symbols, _call: ToolCall, context: ReadContext) -
             said = await _named(params.query or "", context)
         if isinstance(said, Unknown):
             return error(f"{said.message[:1].upper()}{said.message[1:]}.")
-        return ok("\n".join(_outlined(said, context, with_path=not params.path)) or "No names were found.")
+        lines = _outlined(said) if params.path else _like(params.query or "", said, context)
+        return ok("\n".join(lines) or "No names were found.")
 
     return _asking(look)
 
@@ -123,12 +126,29 @@ async def _outline(path: str, context: ReadContext) -> list[Found] | Unknown:
     if isinstance(located, PathProblem):
         return Unknown(located.message)
     answers = await context.languages.answers_for(located.uri, "textDocument/documentSymbol")
-    return answers if isinstance(answers, Unknown) else await answers.outline(located.uri)
+    said = answers if isinstance(answers, Unknown) else await answers.outline(located.uri)
+    return said if isinstance(said, Unknown) else _without_locals(said)
+
+
+def _without_locals(outline: Sequence[Found]) -> list[Found]:
+    """An outline without the parameters and variables of functions, which some servers list."""
+    kept: list[Found] = []
+    function: int | None = None  # how deep the function lies that is around
+    for one in outline:
+        if function is not None and one.depth <= function:
+            function = None
+        if function is None and one.kind in _FUNCTIONS:
+            function = one.depth
+        elif function is not None and one.kind in _VARIABLES:
+            continue
+        kept.append(one)
+    return kept
 
 
 async def _named(query: str, context: ReadContext) -> list[Found] | Unknown:
     """The names like a text, by who serves a file that has it: for each language one is asked, until something is found."""
     said: list[Found] | Unknown = Unknown("no file of the workspace mentions it")
+    failed: Unknown | None = None
     files = await context.languages.sources.mentions(query, whole=False)
     answered = set[str]()
     for uri in sorted(files, key=lambda one: language_of(one) is None):
@@ -138,11 +158,14 @@ async def _named(query: str, context: ReadContext) -> list[Found] | Unknown:
         found = answers if isinstance(answers, Unknown) else await answers.named(query, [uri])
         if not isinstance(answers, Unknown):
             answered.add(kind_of(uri))
+            if isinstance(found, Unknown) and not found.nobody:
+                failed = failed or found
         if not isinstance(found, Unknown) or isinstance(said, Unknown):
             said = found
         if not isinstance(found, Unknown) and found:
-            break
-    return said
+            return found
+    # That others know nothing does not say what the one would have known that failed.
+    return failed or said
 
 
 def _asking(look: Callable[[], Awaitable[ToolResult]]) -> Action:
@@ -153,19 +176,29 @@ def _lines(found: Sequence[Found], context: ReadContext) -> list[str]:
     """Each place in a line: where it is, what it is, and what stands there."""
     lines: list[str] = []
     for one in found[:MOST]:
-        who = " ".join(
-            filter(None, (one.kind, one.name, f"({one.detail})" if one.detail and one.name else one.detail))
-        )
-        where = f"{context.workspace.folders.display_of(one.spot.uri)}:{one.spot.line + 1}"
-        lines.append(": ".join(filter(None, (where, who, _cut(one.line)))))
+        path = context.workspace.folders.display_of(one.spot.uri)
+        detail = one.detail.replace(f"({path.rpartition('/')[2]})", "").strip()
+        # A line that defines a name says what it is.
+        named = "" if one.name in one.line else f"{one.kind} {one.name}".strip()
+        who = f"{named} ({detail})" if named and detail else named or detail
+        lines.append(": ".join(filter(None, (f"{path}:{one.spot.line + 1}", who, _cut(one.line)))))
     return [*lines, *([f"[{len(found) - MOST} more]"] if len(found) > MOST else [])]
 
 
-def _outlined(found: Sequence[Found], context: ReadContext, *, with_path: bool) -> list[str]:
-    if with_path:
-        return _lines(found, context)
+def _like(query: str, found: Sequence[Found], context: ReadContext) -> list[str]:
+    """The names that are like a query, those that have it in them if there are any; variables in something come only if all are."""
+    having = [one for one in found if query.casefold() in one.name.casefold()] or found
+    inner = [one for one in having if one.kind in _VARIABLES and one.detail and one.name != query]
+    if not inner or len(inner) == len(having):
+        return _lines(having, context)
+    outer = [one for one in having if one not in inner]
+    return [*_lines(outer, context), f"[left out: {len(inner)} in classes or functions; give the whole name]"]
+
+
+def _outlined(found: Sequence[Found]) -> list[str]:
     lines = [
-        f"{'  ' * one.depth}{one.spot.line + 1}: {one.kind} {_cut(one.line) or one.name}"
+        f"{'  ' * one.depth}{one.spot.line + 1}: "
+        + (_cut(one.line) if one.name in one.line else f"{one.kind} {one.name}")
         for one in found[: 3 * MOST]
     ]
     return [*lines, *([f"[{len(found) - 3 * MOST} more]"] if len(found) > 3 * MOST else [])]

@@ -1,5 +1,6 @@
 """How a model names a place in code: by a name, or by a line and what stands there. It never counts columns."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
@@ -7,7 +8,7 @@ from typing import Final, Self
 from pydantic import Field, model_validator
 
 from outrider.language.answers import Answers
-from outrider.language.table import kind_of, language_of
+from outrider.language.table import DEFINERS, kind_of, language_of
 from outrider.ports.language import Found, Spot, Unknown
 from outrider.ports.patterns import WORD, linear
 from outrider.tools.context import ReadContext
@@ -218,12 +219,13 @@ async def _by_name(symbol: str, method: str, context: ReadContext) -> At | str:
         if isinstance(answers, Unknown):
             why = answers.message
             continue
-        said = await answers.named(last, [uri])
-        named: Sequence[Found] = []
-        if not isinstance(said, Unknown):
-            named = [one for one in said if one.name.partition("(")[0] == last]
-        if holder:
-            named = [one for one in named if one.detail.rpartition(".")[2] == holder] or named
+        named = await _declared(last, holder, kind_of(uri), answers, context)
+        if not named:
+            said = await answers.named(last, [uri])
+            if not isinstance(said, Unknown):
+                named = [one for one in said if one.name.partition("(")[0] == last]
+            if holder:
+                named = [one for one in named if one.detail.rpartition(".")[2] == holder] or named
         if not named:
             # Who lists no names may know them where they are used.
             alike = [uri, *(one for one in files if one != uri and kind_of(one) == kind_of(uri))]
@@ -238,6 +240,31 @@ async def _by_name(symbol: str, method: str, context: ReadContext) -> At | str:
         if named:
             return await _the_one(named, symbol, "the workspace", answers, context)
     return f"{symbol} is not defined in the workspace." if answered else f"{symbol}: {why}."
+
+
+async def _declared(
+    name: str, holder: str, language: str, answers: Answers, context: ReadContext
+) -> Sequence[Found]:
+    """Where a function or class is defined, by the outlines of the files that can define it; empty where that cannot be told.
+
+    A server that is asked for a name of the workspace looks through all of its files, each time.
+    """
+    words = DEFINERS.get(language, ())
+    mentions = context.languages.sources.mentions
+    listed = await asyncio.gather(*(mentions(f"{word} {name}", whole=True) for word in words))
+    files = {uri for one in listed for uri in one if kind_of(uri) == language}
+    if holder and files:
+        around = await asyncio.gather(*(mentions(f"{word} {holder}", whole=True) for word in words))
+        files &= {uri for one in around for uri in one}
+    if not 0 < len(files) <= MOST_NAMED:
+        return []
+    found: list[Found] = []
+    for said in await asyncio.gather(*map(answers.outline, sorted(files))):
+        if isinstance(said, Unknown):
+            return []
+        named = [one for one in said if one.name == name and one.kind != "variable"]
+        found += [one for one in named if not holder or _lies_in(one, holder, said)]
+    return found
 
 
 async def _used(

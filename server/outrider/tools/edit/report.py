@@ -45,7 +45,7 @@ async def besides(context: ToolContext, action: Action, done: Sequence[tuple[Cha
     for change, written in done:
         before = apart((change.before if written.without is None else written.without) or "")[1]
         after = apart(written.after or "")[1]
-        if change.operation == "edit":
+        if change.operation == "edit" and left > 0:
             lines = await asyncio.to_thread(_lines_now, before, after, left)
             left -= len(lines)
             told += "\n".join([f"{NOW}{change.located.shown}:", *lines]) if lines else ""

@@ -1,5 +1,6 @@
 """What an edit does to the problems that language servers find, in words and on the wire."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -12,10 +13,11 @@ from outrider_protocol import events
 MOST: Final = 20
 """Problems of each kind on the wire."""
 MOST_TOLD: Final = 10
-"""Problems of each kind that the model is told."""
+"""Problems of each kind that the model is told; the same one in many places is one."""
 MOST_SHOWN: Final = 3
 """Problems of each kind that the user is shown."""
 MESSAGE_CHARACTERS: Final = 300
+_RANK: Final = {"error": 0, "warning": 1, "information": 2, "hint": 3}
 
 HELD: Final = (
     "Not asked for yet: this edit {sum}.\n{problems}\nNothing was changed. Improve it, for example by an edit that changes all these places "
@@ -31,11 +33,21 @@ def on_wire(verdict: Verdict, display: Callable[[str], str]) -> events.Verdict:
         display: How the file of a URI is written.
     """
     return events.Verdict(
-        introduced=[problem_on_wire(one, display) for one in verdict.introduced[:MOST]],
+        introduced=[problem_on_wire(one, display) for one in _spread(verdict.introduced)[:MOST]],
         introduced_count=len(verdict.introduced),
-        fixed=[problem_on_wire(one, display) for one in verdict.fixed[:MOST]],
+        fixed=[problem_on_wire(one, display) for one in _spread(verdict.fixed)[:MOST]],
         fixed_count=len(verdict.fixed),
     )
+
+
+def _spread(found: Sequence[Reported]) -> list[Reported]:
+    """Problems so that of each severity the first one of every file comes before the second one of any: where it broke is told first."""
+    before = Counter[tuple[str, str]]()
+    placed: list[tuple[int, int, Reported]] = []
+    for one in found:
+        placed.append((_RANK[one.severity], before[one.severity, one.uri], one))
+        before[one.severity, one.uri] += 1
+    return [one for _, _, one in sorted(placed, key=lambda each: each[:2])]
 
 
 def problem_on_wire(one: Reported, display: Callable[[str], str]) -> events.Problem:
@@ -56,7 +68,7 @@ def problem_on_wire(one: Reported, display: Callable[[str], str]) -> events.Prob
 def line_of(one: events.Problem) -> str:
     """A problem in one line."""
     who = " ".join(filter(None, (one.source, one.code)))
-    return f"{one_line(one.path)}:{one.line}: {one.severity}: {one.message}{f' [{who}]' if who else ''}"
+    return f"{_place(one)}: {one.severity}: {one.message}{f' [{who}]' if who else ''}"
 
 
 def for_user(verdict: events.Verdict) -> str:
@@ -116,10 +128,27 @@ def _sum(verdict: events.Verdict, *, plural: bool = False) -> str:
 
 
 def _lines(verdict: events.Verdict, most: int) -> list[str]:
-    lines = [line_of(one) for one in verdict.introduced[:most]]
-    if (more := verdict.introduced_count - len(lines)) > 0:
+    shown = verdict.introduced[:most]
+    lines = [line_of(one) for one in shown]
+    if most == MOST_TOLD:
+        lines, shown = _grouped(verdict.introduced)
+    if (more := verdict.introduced_count - len(shown)) > 0:
         lines.append(f"… and {more} more")
     lines += [f"fixed: {line_of(one)}" for one in verdict.fixed[:most]]
     if (more := verdict.fixed_count - min(most, len(verdict.fixed))) > 0:
         lines.append(f"… and {more} more that are fixed")
     return lines
+
+
+def _grouped(problems: Sequence[events.Problem]) -> tuple[list[str], list[events.Problem]]:
+    """As many lines as the model is told, one for all places with the same problem, and what is in them."""
+    groups: dict[str, list[events.Problem]] = {}
+    for one in problems:
+        groups.setdefault(line_of(one).removeprefix(_place(one)), []).append(one)
+    told = list(groups.items())[:MOST_TOLD]
+    lines = [", ".join(map(_place, places)) + what for what, places in told]
+    return lines, [one for _, places in told for one in places]
+
+
+def _place(one: events.Problem) -> str:
+    return f"{one_line(one.path)}:{one.line}"
