@@ -36,7 +36,8 @@ local function list_files(root)
     own.paths = vim.list_slice(vim.split(output, '\n', { trimempty = true }), 1, MOST_FILES)
   end
   -- A repository may name programs that git would run: a monitor, and what fetches what a partial clone lacks.
-  local git = { 'git', '-c', 'core.fsmonitor=false', 'ls-files', '--cached', '--others', '--exclude-standard' }
+  local git =
+    { 'git', '-c', 'core.fsmonitor=false', 'ls-files', '--cached', '--others', '--exclude-standard' }
   local env = { GIT_ALLOW_PROTOCOL = 'none', GIT_NO_LAZY_FETCH = '1' }
   local ok = pcall(vim.system, git, { cwd = root, env = env, text = true, timeout = 5000 }, function(done)
     if done.code == 0 then

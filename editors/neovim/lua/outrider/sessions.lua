@@ -27,7 +27,8 @@ M.ELSEWHERE =
   'Another window or editor is at that session. Here you can look on; it is answered, steered and cancelled there.'
 
 --- What is said where the one that ran such a session is gone.
-M.ENDED_THERE = 'What ran this session has ended in the middle of a turn. `:Outrider resume` goes on with it here.'
+M.ENDED_THERE =
+  'What ran this session has ended in the middle of a turn. `:Outrider resume` goes on with it here.'
 
 --- The parts that show a session, told of everything after it was folded.
 ---@return { event: fun(session: outrider.Session, event: outrider.Event), frame: fun(session, frame)? }[]
