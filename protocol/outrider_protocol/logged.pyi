@@ -439,6 +439,7 @@ class Verdict(TypedDict):
     introducedCount: int
     fixed: list[Problem]
     fixedCount: int
+    unjudged: NotRequired[int]
 
 class Recalled(TypedDict):
     question: str

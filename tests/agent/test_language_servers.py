@@ -88,6 +88,27 @@ async def test_the_same_error_in_many_files_is_told_in_one_line_that_names_them_
     assert more == "… and 6 more"
 
 
+async def test_files_beyond_those_that_are_judged_are_counted(begin, code):
+    for number in range(24):
+        (code / f"use{number:02}.py").write_text("use fee\n")
+    safe = call("edit_file", path="a.py", old="def fee", new="def fee\ndef more", called="safe")
+    editor = await begin(
+        "neovim-0.11",
+        [step(safe), step(BREAK), step(AGAIN), DONE],
+        {**with_toy(), "reminders": False},
+        answers=["Allow once", "Allow once"],
+    )
+    await editor.run("Rename it.")
+    left = "5 more files that use it were not"
+    first, second = editor.questions
+    assert f"Introduces no errors in the files that were looked at; {left}." in first.message
+    assert f"no new problems in the files that were looked at; {left}." in result(editor)[1]
+    assert f"this edit would introduce 20; {left}." in result(editor, 1)[1]
+    assert f"Introduces 20; {left}:" in second.message
+    assert f"this edit introduces 20; {left}:" in result(editor, 2)[1]
+    assert editor.events_of("approval.requested")[0]["data"]["trial"]["unjudged"] == 5
+
+
 async def test_what_a_slow_server_says_is_told_before_the_next_step(begin, code, monkeypatch):
     monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 0.05)
     settings = {**with_toy(late=0.2), "permissionMode": "full", "reminders": False}

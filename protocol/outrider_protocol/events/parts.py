@@ -89,6 +89,8 @@ class Verdict(Wire):
     """Problems that are gone with it; at most 20."""
     fixed_count: int = 0
     """How many are gone."""
+    unjudged: int | None = None
+    """Files that refer to the changed ones and were not looked at, as there are more than 20."""
 
 
 class Open(Wire):

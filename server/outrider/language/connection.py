@@ -20,6 +20,7 @@ from outrider.processes import Process
 
 METHOD_NOT_FOUND: Final = -32601
 SERVER_CANCELLED: Final = -32802
+CANCELLED: Final = -32800
 CONTENT_MODIFIED: Final = -32801
 CLOSED: Final = -32099
 TIMED_OUT: Final = -32098

@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from outrider.language.connection import TIMED_OUT, Failure
+from outrider.language.connection import (
+    CANCELLED,
+    CLOSED,
+    CONTENT_MODIFIED,
+    SERVER_CANCELLED,
+    TIMED_OUT,
+    Failure,
+)
 from outrider.language.positions import place_of, spelled
 from outrider.language.problems import difference
 from outrider.language.server import Server
@@ -37,6 +44,8 @@ class _Tried:
     after: Mapping[str, list[Reported]]
     around: Mapping[str, str]
     """The texts of the files that refer to it."""
+    unjudged: int
+    """How many more there are."""
 
 
 class Judge:
@@ -92,7 +101,7 @@ class Judge:
         referring = await self._referring(own, end - _now())
         if referring is None:
             return None
-        texts = await server.sources.texts(referring)
+        texts = await server.sources.texts(referring[:MOST_REFERRING])
         opened = {one.uri for one in server.sources.open()}
         around = {
             uri: text
@@ -106,7 +115,9 @@ class Judge:
         self._show(own, is_before=False)
         there = [*(one.uri for one in own), *around]
         after = await server.problems(there, end - _now(), keep=keep)
-        return _Tried(key, generation, before, after, around) if len(after) == len(there) else None
+        if len(after) < len(there):
+            return None
+        return _Tried(key, generation, before, after, around, len(referring[MOST_REFERRING:]))
 
     def _show(self, own: Sequence[Touched], *, is_before: bool) -> None:
         for one in own:
@@ -121,7 +132,7 @@ class Judge:
         introduced, fixed = difference(tried.before, tried.after, least=least)
         texts = {one.uri: one.before if is_trial else one.after for one in own}
         about = {uri: text for uri, text in texts.items() if text is not None}
-        return Verdict(introduced, fixed, {**tried.around, **about})
+        return Verdict(introduced, fixed, {**tried.around, **about}, tried.unjudged)
 
     # --- who refers to it ------------------------------------------------------------------------------------
 
@@ -145,7 +156,7 @@ class Judge:
             for uri in said or ():
                 if uri not in changed:
                     counts[uri] = counts.get(uri, 0) + 1
-        return sorted(counts, key=lambda uri: (-counts[uri], uri))[:MOST_REFERRING]
+        return sorted(counts, key=lambda uri: (-counts[uri], uri))
 
     async def _names(self, one: Touched, seconds: float) -> list[tuple[str, Any]] | None:
         """Where the names stand that a change of a file touches, and those that they lie in; None where there is no answer in time."""
@@ -153,7 +164,7 @@ class Judge:
             return []
         params = {"textDocument": {"uri": one.uri}}
         said = await self._server.send("textDocument/documentSymbol", params)(seconds)
-        if isinstance(said, Failure) and said.code == TIMED_OUT:
+        if isinstance(said, Failure) and said.code in _UNANSWERED:
             return None
         found: list[tuple[int, Any]] = []
         _touching(said, one.lines, found, 0)
@@ -164,7 +175,7 @@ class Judge:
         params = {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": False}}
         said = await self._server.send("textDocument/references", params)(seconds)
         if isinstance(said, Failure) or not isinstance(said, list):
-            return None if isinstance(said, Failure) and said.code == TIMED_OUT else []
+            return None if isinstance(said, Failure) and said.code in _UNANSWERED else []
         found = (spelled(str(_get(one, "uri"))) for one in cast("list[Any]", said))
         return [uri for uri in found if uri is not None and self._server.serves(uri)]
 
@@ -187,6 +198,8 @@ def _touching(symbols: Any, lines: Sequence[range], found: list[tuple[int, Any]]
             _touching(_get(one, "children"), lines, found, depth + 1)
 
 
+_UNANSWERED: Final = frozenset({TIMED_OUT, CLOSED, CANCELLED, CONTENT_MODIFIED, SERVER_CANCELLED})
+"""Failures that are no answer: they do not say that nobody refers to a name."""
 _DEEPEST: Final = 8
 _FUNCTIONS: Final = (6, 9, 12)
 """Methods, constructors and functions (LSP 3.17, "SymbolKind"): nobody else refers to what is in them."""

@@ -536,5 +536,8 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
 
     introduced = sorted((one for verdict in verdicts for one in verdict.introduced), key=order)
     return Verdict(
-        introduced, sorted((one for verdict in verdicts for one in verdict.fixed), key=order), about
+        introduced,
+        sorted((one for verdict in verdicts for one in verdict.fixed), key=order),
+        about,
+        max(one.unjudged for one in verdicts),
     )

@@ -125,6 +125,8 @@ class Verdict:
     fixed: Sequence[Reported] = ()
     about: Mapping[str, str] = field(default_factory=dict[str, str])
     """The texts of the workspace that it was found with, by URI."""
+    unjudged: int = 0
+    """Files that refer to the changed ones and were not looked at: there are too many."""
 
 
 @dataclass(frozen=True, slots=True)

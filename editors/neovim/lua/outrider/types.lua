@@ -1802,6 +1802,7 @@
 ---@field fixedCount? integer
 ---@field introduced? outrider.Problem[]
 ---@field introducedCount? integer
+---@field unjudged? integer
 
 --- Language servers came to a verdict on edits after their results were given, or looked again at problems that are left.
 ---@class outrider.VerdictFound

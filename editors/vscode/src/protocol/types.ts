@@ -1949,6 +1949,7 @@ export interface Verdict {
   fixedCount?: number;
   introduced?: Problem[];
   introducedCount?: number;
+  unjudged?: number;
 }
 
 /** Language servers came to a verdict on edits after their results were given, or looked again at problems that are left. */

@@ -37,6 +37,7 @@ def on_wire(verdict: Verdict, display: Callable[[str], str]) -> events.Verdict:
         introduced_count=len(verdict.introduced),
         fixed=[problem_on_wire(one, display) for one in _spread(verdict.fixed)[:MOST]],
         fixed_count=len(verdict.fixed),
+        unjudged=verdict.unjudged or None,
     )
 
 
@@ -74,9 +75,9 @@ def line_of(one: events.Problem) -> str:
 def for_user(verdict: events.Verdict) -> str:
     """What an approval says of an edit that was tried."""
     if not verdict.introduced_count and not verdict.fixed_count:
-        return "Introduces no errors."
+        return f"Introduces no errors{_unjudged(verdict, ' in the files that were looked at; {}')}."
     summed = _sum(verdict)
-    lines = [f"{summed[0].upper()}{summed[1:]}:", *_lines(verdict, MOST_SHOWN)]
+    lines = [f"{summed[0].upper()}{summed[1:]}{_unjudged(verdict, '; {}')}:", *_lines(verdict, MOST_SHOWN)]
     return "\n".join(lines)
 
 
@@ -88,10 +89,11 @@ def for_model(verdict: events.Verdict | None, waits_for: Sequence[str]) -> str:
     if verdict is None:
         return f"{VERDICT}{late}" if late else ""
     if not verdict.introduced_count and not verdict.fixed_count:
-        return f"{VERDICT}no new problems.{f' But {late}' if late else ''}"
+        seen = _unjudged(verdict, " in the files that were looked at; {}")
+        return f"{VERDICT}no new problems{seen}.{f' But {late}' if late else ''}"
     return "\n".join(
         [
-            f"{VERDICT}this edit {_sum(verdict)}:",
+            f"{VERDICT}this edit {_sum(verdict)}{_unjudged(verdict, '; {}')}:",
             *_lines(verdict, MOST_TOLD),
             *([f"[{late}]"] if late else []),
         ]
@@ -104,7 +106,7 @@ def told_later(verdict: events.Verdict) -> str | None:
         return None
     return "\n".join(
         [
-            f"[Language server, on your edits of before: they {_sum(verdict, plural=True)}:]",
+            f"[Language server, on your edits of before: they {_sum(verdict, plural=True)}{_unjudged(verdict, '; {}')}:]",
             *_lines(verdict, MOST_TOLD),
         ]
     )
@@ -113,7 +115,8 @@ def told_later(verdict: events.Verdict) -> str | None:
 def held_back(verdict: events.Verdict) -> str:
     """What the model is told of an edit that is not asked for yet."""
     return HELD.format(
-        sum=f"would {_sum(verdict, plural=True)}", problems="\n".join(_lines(verdict, MOST_TOLD))
+        sum=f"would {_sum(verdict, plural=True)}{_unjudged(verdict, '; {}')}",
+        problems="\n".join(_lines(verdict, MOST_TOLD)),
     )
 
 
@@ -125,6 +128,12 @@ def _sum(verdict: events.Verdict, *, plural: bool = False) -> str:
     if verdict.fixed_count:
         parts.append(f"{fixes} {verdict.fixed_count}")
     return ", ".join(parts)
+
+
+def _unjudged(verdict: events.Verdict, form: str) -> str:
+    """How many files that refer to the changed ones were not looked at; empty for none."""
+    count = verdict.unjudged or 0
+    return form.format(f"{count} more file{'s' if count > 1 else ''} that use it were not") if count else ""
 
 
 def _lines(verdict: events.Verdict, most: int) -> list[str]:
