@@ -346,11 +346,10 @@ def _policy(
     begun.push_async_callback(sandbox.close)
     begun.push_async_callback(ledger.write_hits)
     begun.push_async_callback(trust.close)
-    begun.callback(_tell_of_changes(runtime, workspace, trust))
     files = WorkspaceFiles(workspace, trust.trusts, runtime.warn)
     checks = WorkspaceChecks(files, trust, workspace)
-
     hooks = Hooks(runtime.settings, files, trust, runtime.clock)
+    begun.callback(_tell_of_changes(runtime, workspace, trust, hooks))
 
     def of_web(tool: str, access: Access) -> Ruling | None:
         web = runtime.settings().web
@@ -365,11 +364,19 @@ def _policy(
     return Policy(ledger, ruling, guarded, trust, sandbox, files, checks, hooks)
 
 
-def _tell_of_changes(runtime: Runtime, workspace: Workspace, trust: WorkspaceTrust) -> Callable[[], None]:
+def _tell_of_changes(
+    runtime: Runtime, workspace: Workspace, trust: WorkspaceTrust, hooks: Hooks
+) -> Callable[[], None]:
     """Tell the trust what sessions change; gives what ends it."""
+    alone: set[str] = set()
+    """Jobs that are hooks at the end of a session: no model had to do with them."""
 
     def heard(event: LoggedEvent) -> None:
-        if event.type == "job.finished":
+        if event.type == "job.started" and "callId" not in event.data:
+            alone.add(event.data["jobId"])
+        elif event.type == "job.finished" and event.data["jobId"] in alone:
+            alone.discard(event.data["jobId"])
+        elif event.type == "job.finished":
             trust.note_soon(
                 [str(one) for one in _paths(workspace.folders)], [f"what {event.data['jobId']} wrote"]
             )
@@ -378,6 +385,8 @@ def _tell_of_changes(runtime: Runtime, workspace: Workspace, trust: WorkspaceTru
             trust.note_soon([one for one in places if one is not None], names)
 
     async def heard_of_command(command: str) -> None:
+        if hooks.acts_alone(command):
+            return  # what it is seen to change counts all the same
         await trust.note_changes(
             [str(one) for one in _paths(workspace.folders)], [f"what `{_shortened(command)}` wrote"]
         )

@@ -12,6 +12,7 @@ from scripting import DONE, call, step
 
 from outrider.testing import Dismiss
 from outrider.testing.editor.answers import Late
+from outrider.testing.scenario import scripted, start_session
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
 
 ODD = Path(__file__).parents[1] / "mcp" / "odd_server.py"
@@ -212,6 +213,41 @@ async def test_what_a_session_changed_is_asked_about_before_the_next_start(
     last = await session_of(begin, [], [])
     assert not of_servers(last)
     assert "waiting" not in (await states(last)).values()
+
+
+HOOKS = {
+    "SessionStart": "echo begun",
+    "UserPromptSubmit": "cat",
+    "Stop": "cat >> stops.log",
+    "SessionEnd": "cat > ended.md",
+}
+
+
+async def test_hooks_that_no_model_had_to_do_with_end_no_yes(begin, workspace, module):
+    """Of a server, and of a hook that names a file which it writes: a yes would hold for one session, and in CI for none."""
+    block = {event: [{"hooks": [{"type": "command", "command": line}]}] for event, line in HOOKS.items()}
+    write(workspace, ".claude/settings.json", json.dumps({"hooks": block}))
+    write(workspace, ".gitignore", "stops.log\n")
+    model = scripted(workspace, [DONE, DONE])
+    settings = {"permissionMode": "auto-edit", "trusted": True}
+    for count in (2, 0):  # the hooks, and the server
+        answers = [ALLOW_COMMANDS] * count
+        async with start_session("stock", workspace, model, settings, answers=answers) as editor:
+            assert (await editor.run("Work", seconds=60))["outcome"] == "completed"
+            assert len(of_servers(editor)) == count, of_servers(editor)
+            assert await states(editor) == {"odd": "running"}
+        assert "SessionEnd" in (workspace / "ended.md").read_text()
+        (workspace / "ended.md").unlink()
+    assert (workspace / "stops.log").read_text().count("hook_event_name") == 2
+
+
+async def test_a_hook_that_is_given_what_the_model_wrote_ends_the_yes_of_a_server(begin, workspace, module):
+    hook = {"matcher": "Read", "hooks": [{"type": "command", "command": "date > hidden"}]}
+    write(workspace, ".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [hook]}}))
+    write(workspace, ".gitignore", "hidden\n")
+    await session_of(begin, [step(call("read_file", path="server.py"))], [ALLOW_COMMANDS, ALLOW_COMMANDS])
+    (question,) = of_servers(await session_of(begin, [], [Dismiss()]))
+    assert "Since then Outrider changed what `" in question
 
 
 async def test_a_running_server_is_not_started_again_over_changed_files(begin, workspace, module):

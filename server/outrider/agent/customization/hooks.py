@@ -151,9 +151,8 @@ class Hooks:
         """Looks for those of other agents; set once the files of the workspace can be looked for."""
         self._trust = trust
         self._all: tuple[Hook, ...] = ()
-        self._running: set[str] = set()
-        self._ending: set[str] = set()
-        """Those at the end of a session, which are jobs."""
+        self._running: dict[str, HookPoint] = {}
+        """The lines of those that run now, with their points; those at the end of a session are jobs."""
 
     @property
     def any(self) -> bool:
@@ -207,19 +206,22 @@ class Hooks:
             HookRun(_line(hook, given, cwd, self._clock.now()) if is_same else _CHANGED, hook)
             for hook, is_same in zip(hooks, same, strict=True)
         ]
-        (self._ending if point == "sessionEnd" else self._running).update(one.line for one in found)
+        self._running |= {one.line: point for one in found}
         return found
 
     def ended(self, runs: Sequence[HookRun]) -> None:
         """They came to their end: the same line is a command like any other again."""
-        lines = {one.line for one in runs}
-        self._running -= lines
-        self._ending -= lines
+        for one in runs:
+            self._running.pop(one.line, None)
+
+    def acts_alone(self, line: str) -> bool:
+        """Whether a command is a hook that runs now and is given nothing of a model: what it does is what the user allowed."""
+        return self._running.get(line) in {"sessionStart", "turnStart", "turnEnd", "sessionEnd"}
 
     def ruling(self, access: Access) -> Ruling | None:
         """That hooks which run now need no question; None for any other command."""
-        lines = self._ending if access.is_job else self._running
-        if access.command is None or access.command.line.source not in lines:
+        point = None if access.command is None else self._running.get(access.command.line.source)
+        if point is None or access.is_job is not (point == "sessionEnd"):
             return None
         return Ruling("allow", "you allowed this hook", ("hook",), names_files=True)
 
@@ -245,7 +247,11 @@ def _named(folder: str, shown: str, said: Any, scripts: Mapping[str, str]) -> Na
 
 def _scripts(command: str, folder: Path) -> dict[str, str]:
     """The digests of the workspace's files that a command names, however it names their folder. Blocks."""
-    words = [match[0] or "" for match in islice(_WORD.finditer(command), MOST_WORDS)]
+    words = [
+        match[0] or ""
+        for match in islice(_WORD.finditer(command), MOST_WORDS)
+        if not _is_output(command, match.start())
+    ]
     found: dict[str, str] = {}
     # A command may go into a folder before it names a file of it.
     for base in (folder, *islice(_within(words, folder, Path.is_dir), MOST_FOLDERS)):
@@ -255,6 +261,15 @@ def _scripts(command: str, folder: Path) -> dict[str, str]:
                     with path.open("rb") as file:
                         found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def _is_output(command: str, at: int) -> bool:
+    """Whether a place of a command is in the name of a file that it writes (`> log`): what is in there decides nothing."""
+    begin = at
+    while begin and command[begin - 1] not in " \t\n;|&()<>":
+        begin -= 1
+    before = command[:begin].rstrip(" \t")
+    return before.endswith(">") and not before.endswith("<>")
 
 
 def _within(words: Sequence[str], base: Path, fits: Callable[[Path], bool]) -> Iterator[Path]:
