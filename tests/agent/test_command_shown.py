@@ -3,6 +3,7 @@
 import pytest
 from scripting import DONE, call, step
 
+from outrider.ports.text import spelled_out_for_a_yes
 from outrider.testing.editor.answers import Never
 from outrider.tools.run_command.shown import folded, in_one_line
 
@@ -54,7 +55,7 @@ async def test_what_is_long_padded_or_imitates_comes_after_it_and_folded(begin, 
     assert question.message.count("\n") < 40
     # All of it is one step away, behind a margin.
     assert "Review…" in question.titles
-    assert data["title"].startswith(f"Run: {command[:5]}")
+    assert data["title"].startswith(f"Run: {spelled_out_for_a_yes(command[:5])}")
 
 
 async def test_the_document_shows_the_whole_command_behind_a_margin(begin, workspace):

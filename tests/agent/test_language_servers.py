@@ -88,6 +88,14 @@ async def test_the_same_error_in_many_files_is_told_in_one_line_that_names_them_
     assert more == "… and 6 more"
 
 
+@pytest.mark.parametrize("method", ["textDocument/documentSymbol", "textDocument/references"])
+async def test_an_answer_of_nothing_is_not_taken_for_nobody_uses_it(begin, code, method):
+    script = with_toy(nothing=[method])
+    editor = await begin("neovim-0.11", [step(BREAK), DONE], {**script, "reminders": False})
+    await editor.run("Rename it.")
+    assert "b.py:1: error: fee is not defined" in result(editor)[1]
+
+
 async def test_files_beyond_those_that_are_judged_are_counted(begin, code):
     for number in range(24):
         (code / f"use{number:02}.py").write_text("use fee\n")

@@ -158,12 +158,17 @@ class Judge:
                     counts[uri] = counts.get(uri, 0) + 1
         return sorted(counts, key=lambda uri: (-counts[uri], uri))
 
+    async def _asked(self, method: str, params: Any, seconds: float) -> Any:
+        """What it says; once more where that is nothing, as a server says that something else has just interrupted."""
+        said = await self._server.send(method, params)(seconds)
+        return await self._server.send(method, params)(seconds) if said is None else said
+
     async def _names(self, one: Touched, seconds: float) -> list[tuple[str, Any]] | None:
         """Where the names stand that a change of a file touches, and those that they lie in; None where there is no answer in time."""
         if one.before is None or not one.lines or not self._server.can("textDocument/documentSymbol"):
             return []
         params = {"textDocument": {"uri": one.uri}}
-        said = await self._server.send("textDocument/documentSymbol", params)(seconds)
+        said = await self._asked("textDocument/documentSymbol", params, seconds)
         if isinstance(said, Failure) and said.code in _UNANSWERED:
             return None
         found: list[tuple[int, Any]] = []
@@ -173,7 +178,7 @@ class Judge:
 
     async def _references(self, uri: str, at: Any, seconds: float) -> list[str] | None:
         params = {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": False}}
-        said = await self._server.send("textDocument/references", params)(seconds)
+        said = await self._asked("textDocument/references", params, seconds)
         if isinstance(said, Failure) or not isinstance(said, list):
             return None if isinstance(said, Failure) and said.code in _UNANSWERED else []
         found = (spelled(str(_get(one, "uri"))) for one in cast("list[Any]", said))

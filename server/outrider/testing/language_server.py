@@ -15,6 +15,7 @@ Keys of the script, all of which may be left out:
 - `stale`: true: problems are published for the version before the one they are about; `pull` answers with those of the text before.
 - `disorder`: true: after the problems of a version those of the version before are published again.
 - `never`: methods that are not answered.
+- `nothing`: methods whose first request is answered with `null`, as by a server that something else interrupts.
 - `cancelled`, `modified`: how many requests for problems are first answered with `ServerCancelled` or `ContentModified`.
 - `crash`: a method; with it the server ends, each time.
 - `starts`: a file that counts its starts; with `crash_until` it crashes until it was started so often.
@@ -64,6 +65,7 @@ class LanguageServer:
         codec: tuple[str, int] = _CODECS[script.get("encoding", "utf-16")]
         self._codec, self._unit = codec
         self._left = {"cancelled": script.get("cancelled", 0), "modified": script.get("modified", 0)}
+        self._nothing: set[str] = set(script.get("nothing", ()))
         self._ids = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading = bool(script.get("loading"))
@@ -157,7 +159,8 @@ class LanguageServer:
                 code = _SERVER_CANCELLED if failed == "cancelled" else _CONTENT_MODIFIED
                 self._send({"id": number, "error": {"code": code, "message": failed}})
                 return
-        result: Any = self.answer(method, params)
+        result: Any = None if method in self._nothing else self.answer(method, params)
+        self._nothing.discard(method)
         if isinstance(result, KeyError):
             self._send({"id": number, "error": {"code": _METHOD_NOT_FOUND, "message": f"no {method}"}})
             return
