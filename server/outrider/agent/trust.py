@@ -306,7 +306,7 @@ class WorkspaceTrust:
         await self._noted()
         await self.refresh()
         if unsaid := [one for one in commands if self.is_allowed(one) is None]:
-            told = "; ".join(f"`{one.shown}`" for one in unsaid)
+            told = "; ".join(f"`{one.in_a_line}`" for one in unsaid)
 
             later = [_Later(one) for one in unsaid]
 
@@ -334,7 +334,8 @@ class WorkspaceTrust:
                 for one in unsaid
                 if one.runs_unconfined
             }
-            item = _item_of_commands(unsaid, changed, turn_id)
+            differs = {one.digest: self.file.differs_in(one) for one in unsaid}
+            item = _item_of_commands(unsaid, changed, differs, turn_id)
             await self._ask_once(item, is_said, keep, unanswered, session_id, seconds, later)
         return [one for one in commands if self.is_allowed(one)]
 
@@ -466,9 +467,19 @@ def _concerned(places: Sequence[str], roots: Sequence[Path]) -> Callable[[str], 
 
 
 def _item_of_commands(
-    commands: Sequence[NamedCommand], changed: Mapping[str, Sequence[str]], turn_id: str
+    commands: Sequence[NamedCommand],
+    changed: Mapping[str, Sequence[str]],
+    differs: Mapping[str, Sequence[str]],
+    turn_id: str,
 ) -> Open:
-    """The question about commands of a folder's settings, known by what they are; `changed` is since a yes, by their digests."""
+    """The question about commands of a folder's settings, known by what they are.
+
+    Args:
+        commands: The commands.
+        changed: What sessions changed since a yes, by their digests.
+        differs: In what they are others than those that had one, by their digests.
+        turn_id: The turn that asks.
+    """
     known_by = hashlib.sha256("".join(sorted(one.digest for one in commands)).encode()).hexdigest()[:10]
     lines: list[str] = []
     for one in commands:
@@ -476,6 +487,8 @@ def _item_of_commands(
         if names := changed.get(one.digest):
             more = ", …" if len(names) >= MOST_CHANGES else ""
             lines.append(f"You allowed it. Since then Outrider changed {', '.join(names)}{more}")
+        if parts := differs.get(one.digest):
+            lines.append(f"You allowed another one of this name. It differs in {', '.join(parts)}")
     listed = "\n".join(lines)
     ends = "it is changed"
     if any(one.runs_unconfined for one in commands):
