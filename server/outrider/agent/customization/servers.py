@@ -128,6 +128,16 @@ class Servers:
         if wait and starting:
             await asyncio.gather(*(one.ready(READY_SECONDS) for one in starting))
 
+    def troubles(self, *, late: bool) -> Sequence[str]:
+        """Which servers should run and do not, and after a colon why; `late` names those that still start, too."""
+        return [
+            f"the MCP server {one.name} does not run: {one.error}"
+            if one.state != "starting"
+            else f"the MCP server {one.name} is not ready yet: its tools come with a later step"
+            for one in self.all
+            if (one.state in {"failed", "login", "off"} and one.error) or (late and one.state == "starting")
+        ]
+
     async def listed(self) -> Sequence[CustomCommand]:
         """The prompts of the servers that are ready, as commands. The others are started, for the next time."""
         await self.look(wait=False)
