@@ -327,7 +327,8 @@ class WorkspaceTrust:
                 return all(self.is_allowed(one) is not None for one in unsaid)
 
             unanswered = spelled_out(
-                f"these commands of the workspace's settings do not run until you allow them: {told}."
+                f"these commands of the workspace's settings do not run until you allow them: {told}. "
+                "To allow them, answer the open question in the editor, or give a task in a terminal, as in `outrider chat`: it asks."
             )
             changed = {
                 one.digest: [*self.file.changed_since(one), *self._changed.get(one.digest, ())]

@@ -144,7 +144,8 @@ def _mcp_server(info: ServerInfo) -> Check:
         case "login":
             return Check(name=info.kind, status="warn", detail=f"{about}: log in with `outrider.servers`")
         case "waiting":
-            detail = f"{about} for your yes. It runs {info.runs}"
+            verb = "is at" if (info.runs or "").startswith(("http://", "https://")) else "runs"
+            detail = f"{about} for your yes. It {verb} {info.runs}"
             return Check(name=info.kind, status="warn", detail=detail)
         case "refused":
             return Check(name=info.kind, status="ok", detail=f"{about}. {info.detail}")
@@ -322,10 +323,12 @@ def _editor(services: Services) -> Check:
 async def _permissions(services: Services) -> Check:
     await services.policy.ledger.refresh()
     settings = services.runtime.settings()
-    told = [
-        f"{folder.path} {_TRUST[services.policy.trust.of(folder.path)]}"
-        for folder in services.workspace.folders.folders
-    ]
+    told: list[str] = []
+    for folder in services.workspace.folders.folders:
+        trust = services.policy.trust.of(folder.path)
+        own = await services.briefing.instructions_of(folder) if trust == "unknown" else None
+        ignored = f": its agent instructions ({own}) are ignored" if own is not None else ""
+        told.append(f"{folder.path} {_TRUST[trust]}{ignored}")
     detail = "; ".join([f"mode {settings.permission_mode}", *told])
     if problem := services.policy.trust.file.problem:
         return Check(name="permissions", status="fail", detail=f"{detail}; {problem}")
@@ -341,5 +344,5 @@ async def _permissions(services: Services) -> Check:
 _TRUST: Final[Mapping[Trust, str]] = {
     "trusted": "is trusted",
     "read-only": "read-only (untrusted)",
-    "unknown": "not trusted yet: its agent instructions are ignored",
+    "unknown": "not trusted yet",
 }
