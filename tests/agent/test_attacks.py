@@ -15,6 +15,9 @@ from scripting import DONE, call, step
 from test_context import sent
 from test_web import serving
 
+from outrider.testing import Dismiss
+from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS
+
 import_module(
     "outrider.mcp.session"
 )  # takes seconds on a busy machine; loaded once, before any time-out runs
@@ -243,3 +246,102 @@ async def test_a_server_is_not_lent_the_model(begin, server, named):
     assert named in ran["content"]
     assert len(editor.questions) == 1
     assert len(editor.events_of("model.requested")) == 2
+
+
+# --- a yes to a server is to all that decides what runs ----------------------------------------------------------
+
+SERVER = {"command": sys.executable, "args": ["-u", str(ODD)]}
+E_JS = {"NODE_OPTIONS": "--require ./e.js"}
+
+
+def configured(workspace, **more):
+    write(workspace, ".mcp.json", json.dumps({"mcpServers": {"odd": {**SERVER, **more}}}))
+
+
+async def asked(begin, answer):
+    """What the user is asked about the servers of the workspace as they are now; empty where nothing is."""
+    editor = await begin("stock", [DONE], answers=[answer])
+    assert (await editor.run("Look", seconds=60))["outcome"] == "completed"
+    return "".join(one.message for one in editor.questions)
+
+
+async def test_the_question_about_a_server_hides_nothing_that_decides_what_runs(begin, workspace):
+    """A script that runs before the server stood only in its variables, and where it runs nowhere."""
+    env = {**E_JS, "X": "a\n  variable Y: b\u202e", "API_TOKEN": "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2, "DB_PASSWORD": "hunter2secret"}  # fmt: skip
+    away = str(workspace.parent)
+    configured(workspace, env={**env, "OTHER": "${HOME}"}, cwd=away)
+    question = await asked(begin, IGNORE_COMMANDS)
+    lines = question.splitlines()
+    assert "  variable NODE_OPTIONS: --require ./e.js" in lines
+    assert f"  runs in: {away}" in lines
+    assert "  variable OTHER: ${HOME}" in lines
+    # A value brings no line of its own, and nothing that turns what is read around.
+    assert '  variable X: "a\\n  variable Y: b\\u202e"' in lines
+    assert env["API_TOKEN"] not in question
+    assert env["DB_PASSWORD"] not in question
+    assert "  variable DB_PASSWORD: a secret of 13 characters" in lines
+
+
+async def test_what_a_server_reaches_is_shown_with_the_names_of_its_headers(begin, workspace):
+    block = {"url": "http://127.0.0.1:9/mcp", "headers": {"X-From": "abc"}, "oauth": {"clientSecretEnv": "CI_SECRET"}}  # fmt: skip
+    write(workspace, ".mcp.json", json.dumps({"mcpServers": {"odd": block}}))
+    lines = (await asked(begin, IGNORE_COMMANDS)).splitlines()
+    assert any(line.endswith("http://127.0.0.1:9/mcp") for line in lines)
+    assert {"  headers: X-From", "  logs in with your CI_SECRET"} <= {*lines}
+
+
+async def test_a_name_like_that_of_a_key_hides_no_script(begin, workspace):
+    configured(workspace, env={"EVIL_KEY": "--require=./evil.js", "MODULE_TOKEN": "package.evil"})
+    question = await asked(begin, IGNORE_COMMANDS)
+    assert "variable EVIL_KEY: --require=./evil.js" in question
+    assert "variable MODULE_TOKEN: package.evil" in question
+
+
+async def test_doctor_hides_nothing_of_a_server_that_waits(begin, workspace):
+    configured(workspace, env=E_JS, cwd="/")
+    editor = await begin("stock", [DONE], answers=[Dismiss()])
+    await editor.run("Look", seconds=60)
+    (said,) = [
+        one["detail"]
+        for one in (await editor.command("outrider.doctor", {}))["checks"]
+        if one["name"] == "mcp"
+    ]
+    assert "variable NODE_OPTIONS: --require ./e.js; runs in: /" in said
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"env": E_JS},
+        {"env": {"NODE_OPTIONS": "--require ${workspaceFolder}/e.js"}, "cwd": "/"},
+        {"env": {"NODE_PATH": "/nowhere:.", "PRELOAD": "/nowhere/x.so:e.js"}},
+        {"args": ["-u", str(ODD), "--hook=./e.js"]},
+        {"args": ["-u", str(ODD), "-re.js"]},
+        {"command": "sh", "args": ["-c", "cd . && exec node 'e.js'"]},
+    ],
+)
+async def test_a_yes_to_a_server_is_to_the_scripts_that_its_words_and_variables_name(more, begin, workspace):
+    write(workspace, "e.js", "1\n")
+    configured(workspace, **more)
+    assert "\n  script e.js: SHA-256 " in await asked(begin, ALLOW_COMMANDS)
+    assert not await asked(begin, IGNORE_COMMANDS)
+    write(workspace, "e.js", "evil()\n")
+    assert "It differs in script e.js\n" in await asked(begin, IGNORE_COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"command": "/usr/bin/env"}, "what it runs or reaches"),
+        ({"env": {"B": "2"}}, "variable B, variable A"),
+        ({"env": {"A": "2"}}, "variable A"),
+        ({"cwd": "/"}, "runs in"),
+        ({"env": {"A": "1", "DB_PASSWORD": "secret-one-2"}}, "variable DB_PASSWORD"),
+        ({"disabled_tools": ["x"]}, "what is not shown: a secret, or what of it is taken"),
+    ],
+)
+async def test_a_question_after_a_change_says_what_changed(more, named, begin, workspace):
+    configured(workspace, env={"A": "1"})
+    assert "It differs" not in await asked(begin, ALLOW_COMMANDS)
+    configured(workspace, **{"env": {"A": "1"}, **more})
+    assert f"You allowed another one of this name. It differs in {named}\n" in await asked(begin, IGNORE_COMMANDS)  # fmt: skip

@@ -306,6 +306,55 @@ async def test_a_program_that_is_not_there(begin):
     assert "no-such-program" in server["detail"]
 
 
+BROKEN = {
+    "a program that is not there": ({"command": "no-such-program"}, "no-such-program"),
+    "a script that is not there": ({"command": sys.executable, "args": ["no-such-script.py"]}, "no-such-script.py"),
+    "an address that refuses": ({"url": "http://127.0.0.1:9/mcp"}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", BROKEN)
+@pytest.mark.usefixtures("replayed_at_once")
+async def test_a_server_that_does_not_run_is_told_once_with_the_reason(why, begin):
+    block, reason = BROKEN[why]
+    editor, done = await play(begin, [step(call("read_file", path="tariff.py")), DONE, DONE], server=block)
+    assert done["outcome"] == "completed"
+    await editor.run("Again", sessionId=editor.events[0]["sessionId"], seconds=60)
+    (error,) = [one["data"] for one in editor.events_of("error")]
+    assert error["code"] == "mcp_server"
+    assert error["message"].startswith("the MCP server odd does not run: ")
+    assert reason in error["message"]
+    assert error["message"].partition(": ")[2]
+    assert [one.text for one in editor.said if "MCP server odd" in one.text] == [
+        f"Outrider: {error['message']}"
+    ]
+
+
+@pytest.mark.parametrize("why", BROKEN)
+async def test_doctor_says_that_a_server_does_not_start(why, begin):
+    """It is another process than that of the session: it finds out by itself."""
+    block, reason = BROKEN[why]
+    editor = await begin("stock", [DONE], {"mcpServers": {"odd": block}})
+    (said,) = [one for one in (await editor.command("outrider.doctor", {}))["checks"] if one["name"] == "mcp"]
+    assert said["status"] == "warn"
+    assert said["detail"].startswith("odd (your settings): failed. ")
+    assert reason in said["detail"]
+
+
+async def test_doctor_says_of_a_server_that_starts_what_it_has(begin):
+    editor = await begin("stock", [DONE], {"mcpServers": {"odd": odd()}})
+    (said,) = [one for one in (await editor.command("outrider.doctor", {}))["checks"] if one["name"] == "mcp"]
+    assert (said["status"], said["detail"].partition(",")[0]) == ("ok", "odd (your settings): running")
+
+
+async def test_doctor_waits_for_no_server(begin, monkeypatch):
+    monkeypatch.setattr("outrider.agent.service.doctor.SERVER_SECONDS", 0.2)
+    editor = await begin("stock", [DONE], {"mcpServers": {"odd": {"command": "sleep", "args": ["60"]}}})
+    (said,) = [one for one in (await editor.command("outrider.doctor", {}))["checks"] if one["name"] == "mcp"]
+    assert said["status"] == "warn"
+    assert "odd (your settings): starting. It did not answer within 0.2 s" in said["detail"]
+
+
 @pytest.mark.parametrize("profile", ["stock", "vscode", "helix-25.01"])
 async def test_a_server_asks_for_values(begin, profile):
     editor, done = await play(

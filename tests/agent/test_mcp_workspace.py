@@ -101,6 +101,34 @@ async def test_without_an_answer_nothing_runs(begin, workspace):
     assert not (workspace / "made").exists()
 
 
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"url": "http://127.0.0.1:9/mcp"}, "It is at http://127.0.0.1:9/mcp"),
+        ({"command": "touch", "args": ["made"]}, "It runs touch made"),
+    ],
+)
+async def test_doctor_says_what_a_server_that_waits_is(block, said, begin, workspace):
+    write(workspace, ".mcp.json", json.dumps({"mcpServers": {"x": block}}))
+    editor = await begin("stock", [DONE])
+    checks = (await editor.command("outrider.doctor", {}))["checks"]
+    assert [one["detail"] for one in checks if one["name"] == "mcp"] == [
+        f"x (.mcp.json): waiting for your yes. {said}"
+    ]
+
+
+async def test_doctor_names_only_instructions_that_are_there(begin, workspace):
+    async def permissions():
+        editor = await begin("stock", [DONE], {"trusted": None})
+        checks = (await editor.command("outrider.doctor", {}))["checks"]
+        return next(one["detail"] for one in checks if one["name"] == "permissions")
+
+    (workspace / "AGENTS.md").unlink(missing_ok=True)
+    assert (await permissions()).endswith(" not trusted yet")
+    write(workspace, "AGENTS.md", "Say please.\n")
+    assert (await permissions()).endswith(" not trusted yet: its agent instructions (AGENTS.md) are ignored")
+
+
 @pytest.mark.parametrize("what", ["the script", "the command", "a variable"])
 async def test_a_changed_server_is_asked_about_again(what, begin, workspace):
     write(workspace, ".mcp.json", FORMS[".mcp.json"])

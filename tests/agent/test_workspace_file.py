@@ -140,7 +140,8 @@ async def test_no_answer_runs_nothing_and_the_question_stays_open(begin, names):
     )
     await editor.run("Go.")
     assert not verified(editor)
-    assert any("do not run until you allow them: `true`" in one.text for one in editor.said)
+    (warning,) = [one.text for one in editor.said if "do not run until you allow them: `true`" in one.text]
+    assert "To allow them, answer the open question in the editor, or give a task in a terminal" in warning
     actions = [one["title"] for one in await editor.code_actions("tariff.py")]
     assert (
         f"Outrider: {ALLOW_COMMANDS} — The settings of this workspace name commands. May Outrider …"

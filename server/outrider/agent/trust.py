@@ -306,7 +306,7 @@ class WorkspaceTrust:
         await self._noted()
         await self.refresh()
         if unsaid := [one for one in commands if self.is_allowed(one) is None]:
-            told = "; ".join(f"`{one.shown}`" for one in unsaid)
+            told = "; ".join(f"`{one.in_a_line}`" for one in unsaid)
 
             later = [_Later(one) for one in unsaid]
 
@@ -327,14 +327,16 @@ class WorkspaceTrust:
                 return all(self.is_allowed(one) is not None for one in unsaid)
 
             unanswered = spelled_out(
-                f"these commands of the workspace's settings do not run until you allow them: {told}."
+                f"these commands of the workspace's settings do not run until you allow them: {told}. "
+                "To allow them, answer the open question in the editor, or give a task in a terminal, as in `outrider chat`: it asks."
             )
             changed = {
                 one.digest: [*self.file.changed_since(one), *self._changed.get(one.digest, ())]
                 for one in unsaid
                 if one.runs_unconfined
             }
-            item = _item_of_commands(unsaid, changed, turn_id)
+            differs = {one.digest: self.file.differs_in(one) for one in unsaid}
+            item = _item_of_commands(unsaid, changed, differs, turn_id)
             await self._ask_once(item, is_said, keep, unanswered, session_id, seconds, later)
         return [one for one in commands if self.is_allowed(one)]
 
@@ -466,9 +468,19 @@ def _concerned(places: Sequence[str], roots: Sequence[Path]) -> Callable[[str], 
 
 
 def _item_of_commands(
-    commands: Sequence[NamedCommand], changed: Mapping[str, Sequence[str]], turn_id: str
+    commands: Sequence[NamedCommand],
+    changed: Mapping[str, Sequence[str]],
+    differs: Mapping[str, Sequence[str]],
+    turn_id: str,
 ) -> Open:
-    """The question about commands of a folder's settings, known by what they are; `changed` is since a yes, by their digests."""
+    """The question about commands of a folder's settings, known by what they are.
+
+    Args:
+        commands: The commands.
+        changed: What sessions changed since a yes, by their digests.
+        differs: In what they are others than those that had one, by their digests.
+        turn_id: The turn that asks.
+    """
     known_by = hashlib.sha256("".join(sorted(one.digest for one in commands)).encode()).hexdigest()[:10]
     lines: list[str] = []
     for one in commands:
@@ -476,6 +488,8 @@ def _item_of_commands(
         if names := changed.get(one.digest):
             more = ", …" if len(names) >= MOST_CHANGES else ""
             lines.append(f"You allowed it. Since then Outrider changed {', '.join(names)}{more}")
+        if parts := differs.get(one.digest):
+            lines.append(f"You allowed another one of this name. It differs in {', '.join(parts)}")
     listed = "\n".join(lines)
     ends = "it is changed"
     if any(one.runs_unconfined for one in commands):

@@ -4,8 +4,11 @@ What a block says of permissions (`autoApprove`, `trust`) counts for nothing her
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -15,8 +18,15 @@ from outrider.ports.patterns import linear
 SECONDS: Final = 120.0
 """How long a call may take without progress, where the block says nothing."""
 LONGEST_NAME: Final = 40
+MOST_WORDS: Final = 200
+"""Words of one argument or variable that are looked at for scripts."""
+MOST_PARTS: Final = 20
+"""Folders of such a word, the last ones."""
+MOST_FOLDERS: Final = 10
+"""Folders in which they are looked for."""
 _NAME: Final = linear("mcp.server-name", r"^[\pL\pN_.-]+$")
 _NO_NAME: Final = linear("mcp.no-server-name", r"[^\pL\pN_.-]+")
+_WORD: Final = linear("mcp.word", r"[^\s\"'`;,:|&()<>=${}]+")
 _VARIABLE: Final = linear("mcp.variable", r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}$]*))?\}")
 _OTHER: Final = linear("mcp.other-variable", r"\$\{((?:input|command|config):?[^}$]*)\}")
 _FOLDER: Final = ("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}", "${workspaceRoot}")
@@ -69,7 +79,7 @@ class ServerConfig:
     @property
     def shown(self) -> str:
         """What it runs or reaches, for the user."""
-        what = " ".join(self.argv) if self.argv else self.url
+        what = shlex.join(self.argv) if self.argv else self.url
         return f"{what} (with your {', '.join(self.takes)})" if self.takes else what
 
 
@@ -257,12 +267,42 @@ def _url_problem(url: str) -> str | None:
 
 
 def scripts_of(config: ServerConfig) -> Sequence[Path]:
-    """The files of the workspace that a server of it runs, as far as its words name them. Blocks."""
+    """The files of the workspace that a server of it may run: those that its command, arguments and variables name. Blocks.
+
+    A name may stand within a word (`--require=./x.js`) or below a folder that another word names; more files are better than fewer.
+    """
     if config.folder is None or config.cwd is None:
         return []
-    found: list[Path] = []
-    for word in config.argv:
-        path = Path(os.path.realpath(config.cwd / word.removeprefix("file://")))
-        if path.is_relative_to(config.folder) and path.is_file():
-            found.append(path)
-    return found
+    folder, found = config.folder, dict[Path, None]()
+    texts = [*config.argv, *config.env.values()]
+    words = [text.removeprefix("file://") for text in texts]
+    words += dict.fromkeys(part for text in texts for part in islice(_parts(text), MOST_WORDS))
+    bases = dict.fromkeys((config.cwd, folder))
+    for word in words:
+        for base in [*bases]:
+            for path in _within(word, base, folder):
+                if path.is_file():
+                    found[path] = None
+                elif path.is_dir() and len(bases) < MOST_FOLDERS:
+                    bases[path] = None
+    return list(found)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The words of a text that may be names."""
+    for match in _WORD.finditer(text):
+        word = match[0] or ""
+        yield word
+        if word[0] == "-" and word[1:2].isalpha():  # `-rx.js`
+            yield word[2:]
+
+
+def _within(word: str, base: Path, folder: Path) -> Iterator[Path]:
+    """What a word names in a folder of the workspace, whatever stands before it. Blocks."""
+    parts = Path(word).parts[-MOST_PARTS:]
+    for first in range(len(parts)):
+        with suppress(OSError, ValueError):
+            path = Path(os.path.realpath(base.joinpath(*parts[first:])))
+            if path != folder and path.is_relative_to(folder) and path.exists():
+                yield path
+                return

@@ -20,7 +20,7 @@ _FROM_OUTSIDE: Final = frozenset({
     "session.started", "session.restored", "session.closed", "turn.queued", "turn.started", "steering.received",
     "settings.changed", "approval.resolved", "question.answered", "tool.answered", "workspace.renamed",
     "workspace.changed", "workspace.touched", "instructions.found", "map.drawn", "session.titled", "sandbox.absent",
-    "auto.limited", "job.started", "job.finished", "session.renamed", "session.forked", "session.imported",
+    "auto.limited", "error", "job.started", "job.finished", "session.renamed", "session.forked", "session.imported",
     "queue.changed", "conversation.restored", "verdict.found",
 })  # fmt: skip
 """Events that tell of what came from outside."""

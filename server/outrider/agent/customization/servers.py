@@ -7,8 +7,10 @@ one whose folder sessions changed since: it runs outside of the sandbox, and wha
 import asyncio
 import hashlib
 import json
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -20,9 +22,11 @@ from outrider.agent.workspace_file import WorkspaceFiles
 from outrider.mcp.around import Around
 from outrider.mcp.configuration import ServerConfig, read_servers, scripts_of
 from outrider.mcp.connection import Connection, NotConnectedError
-from outrider.permissions.policy.trust import SERVER_KEY, NamedCommand
-from outrider.ports.text import visible
+from outrider.permissions.policy.trust import BELOW, SERVER_KEY, NamedCommand
+from outrider.permissions.secrets.masking import Masking, may_be_key
+from outrider.ports.text import one_line, visible
 from outrider.ports.toml import read_toml
+from outrider.processes.environment import holds_key
 from outrider.workspace.paths import Folder
 from outrider_protocol.log import LoggedEvent
 from outrider_protocol.settings import Settings
@@ -42,6 +46,8 @@ _NOT_READ: Final = (
 )
 """Files of Claude Code from which it takes no servers, though people write them there."""
 _NO_CODE: Final = (".md", ".markdown")
+_OF_CODE: Final = frozenset("/\\.$")
+"""Signs of a path, of a module or of a variable, which no value of a key is hidden with."""
 READY_SECONDS: Final = 20.0
 """How long the first request of a turn waits for servers that start."""
 
@@ -121,6 +127,16 @@ class Servers:
         starting = [one for one in self.all if one.state == "starting"]
         if wait and starting:
             await asyncio.gather(*(one.ready(READY_SECONDS) for one in starting))
+
+    def troubles(self, *, late: bool) -> Sequence[str]:
+        """Which servers should run and do not, and after a colon why; `late` names those that still start, too."""
+        return [
+            f"the MCP server {one.name} does not run: {one.error}"
+            if one.state != "starting"
+            else f"the MCP server {one.name} is not ready yet: its tools come with a later step"
+            for one in self.all
+            if (one.state in {"failed", "login", "off"} and one.error) or (late and one.state == "starting")
+        ]
 
     async def listed(self) -> Sequence[CustomCommand]:
         """The prompts of the servers that are ready, as commands. The others are started, for the next time."""
@@ -265,19 +281,64 @@ def _block(text: str, key: str, path: str, problems: list[str]) -> Mapping[str, 
     return cast("dict[str, Any]", block) if isinstance(block, dict) else None
 
 
+def lines_of(config: ServerConfig) -> list[str]:
+    """All that a server's block says of what it runs or reaches, a line each: without secrets, and with nothing that hides. Pure."""
+    written: Any = config.said.get("env")
+    lines = [_shown(config.shown)]
+    # As it is written: what the user's own variables hold is no business of a question.
+    lines += [f"variable {one_line(name)}: {_value(name, str(written[name]))}" for name in config.env]
+    if config.argv and config.folder is not None and config.cwd not in {None, config.folder}:
+        lines.append(f"runs in: {one_line(str(config.cwd))}")
+    if config.headers:
+        lines.append(f"headers: {', '.join(map(one_line, config.headers))}")
+    if config.oauth.client_secret_env:
+        lines.append(f"logs in with your {one_line(config.oauth.client_secret_env)}")
+    return lines
+
+
+def _shown(text: str) -> str:
+    return one_line(Masking(b"shown", {}).without_secrets(text))
+
+
+def _value(name: str, value: str) -> str:
+    """The value of a variable: without what is a secret by its name, unless it could be something that runs."""
+    if (
+        holds_key(name)
+        and may_be_key(value)
+        and not any(sign in _OF_CODE or sign.isspace() for sign in value)
+    ):
+        return f"a secret of {len(value)} characters"
+    return _shown(value)
+
+
 def _named(config: ServerConfig) -> NamedCommand:
     """A server as the user is asked about it: all that its block says, and the scripts of the workspace that it runs. Blocks."""
-    scripts = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in scripts_of(config)}
-    whole = {"said": dict(config.said), "scripts": scripts, "takes": list(config.takes)}
+    scripts = {str(path): _digest(path) for path in scripts_of(config)}
+    whole: dict[str, Any] = {"said": dict(config.said), "scripts": scripts, "takes": list(config.takes)}
+    first, *more = lines_of(config)
+    if more:
+        # A yes from when these were not shown was to something else.
+        whole["shown"] = True
     # A program's own words could hide what stands behind them.
-    shown = f"MCP server {config.name}, from {config.origin}: {config.shown}"
+    lines = [f"MCP server {config.name}, from {one_line(config.origin)}: {first}", *more]
+    lines += [
+        f"script {one_line(os.path.relpath(path, config.folder))}: SHA-256 {digest[:16]}"
+        for path, digest in scripts.items()
+    ]
     return NamedCommand.of(
         str(config.folder),
         f"{SERVER_KEY}{config.name}",
-        shown,
+        BELOW.join(lines),
         json.loads(json.dumps(whole, default=str)),
         runs_unconfined=bool(config.argv),
     )
+
+
+def _digest(path: Path) -> str:
+    """Of a file; empty where nobody can read it. Blocks."""
+    with suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
 
 
 def changed_by_session(event: LoggedEvent) -> Sequence[str]:

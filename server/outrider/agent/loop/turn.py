@@ -25,6 +25,7 @@ from outrider.agent.loop.tool_context import TurnContext
 from outrider.agent.services import Services
 from outrider.agent.state.evidence import said_of_errors
 from outrider.agent.state.record import Record
+from outrider.agent.state.state import without_reason
 from outrider.agent.state.turn_state import TurnState
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import (
@@ -44,6 +45,7 @@ from outrider_protocol import logged
 from outrider_protocol.events import (
     BudgetExhausted,
     CheckCall,
+    ErrorRaised,
     HookCall,
     HookFinished,
     HookStarted,
@@ -394,6 +396,13 @@ class Turn:
             self._tools = specs
             self._asker.offers(Offer(specs, in_short=self._in_short))
 
+    def _tell_of_servers(self) -> None:
+        """Say of each MCP server that does not run why, once in a session."""
+        told = self._record.state.told_errors
+        for message in self._services.brought.servers.troubles(late=not self._state.steps):
+            if without_reason(message) not in told:
+                self._append(ErrorRaised(code="mcp_server", message=message))
+
     async def _completed(self, answer: str) -> Finish:
         """End the turn with its answer. The document of a plan is written from that, where the model wrote none."""
         turn = self._state
@@ -415,6 +424,7 @@ class Turn:
         self._titling.look(between_steps=True)
         self._take_in_what_is_new()
         self._look_at_tools()
+        self._tell_of_servers()
         await self._asker.route("main", self._conversation)
         await self._suit_window()
         if small := self._budget.too_small(self._conversation[0]):

@@ -1,4 +1,4 @@
-"""Looks at the set-up and says what is wrong and what to do about it. Changes nothing, but that a probe forgets who refused tools."""
+"""Looks at the set-up and says what is wrong and what to do about it. Starts the MCP servers that may run; changes nothing, but that a probe forgets who refused tools."""
 
 import asyncio
 import sys
@@ -24,6 +24,8 @@ from outrider.workspace.search import find_ripgrep
 from outrider_protocol.commands import Check, ServerInfo, ServersParams, ServersResult
 from outrider_protocol.settings import Settings, is_script
 
+SERVER_SECONDS: Final = 5.0
+"""How long an MCP server that may run is waited for."""
 AT_ONCE: Final = 4
 """Models that are asked at the same time."""
 MOST_PROBED: Final = 16
@@ -91,6 +93,10 @@ async def examine(services: Services, *, probe: bool = False) -> list[Check]:
 async def _brought(services: Services) -> list[Check]:
     """What users and workspaces brought along; nothing where there is none."""
     found: list[Check] = []
+    # A state that another process sees would be told by none: what may run is tried here.
+    servers = services.brought.servers
+    await servers.look(wait=False)
+    await asyncio.gather(*(one.ready(SERVER_SECONDS) for one in servers.all))
     listed = await mcp_servers(services, ServersParams())
     if isinstance(listed, ServersResult):
         found += [_mcp_server(one) for one in listed.servers]
@@ -138,10 +144,16 @@ def _mcp_server(info: ServerInfo) -> Check:
         case "login":
             return Check(name=info.kind, status="warn", detail=f"{about}: log in with `outrider.servers`")
         case "waiting":
-            detail = f"{about} for your yes. It runs {info.runs}"
+            verb = "is at" if (info.runs or "").startswith(("http://", "https://")) else "runs"
+            detail = f"{about} for your yes. It {verb} {info.runs}"
             return Check(name=info.kind, status="warn", detail=detail)
         case "refused":
             return Check(name=info.kind, status="ok", detail=f"{about}. {info.detail}")
+        case "starting":
+            detail = f"{about}. It did not answer within {SERVER_SECONDS:g} s"
+            return Check(name=info.kind, status="warn", detail=detail)
+        case _ if info.detail:
+            return Check(name=info.kind, status="warn", detail=f"{about}. {info.detail}")
         case _:
             return Check(name=info.kind, status="ok", detail=f"{about}. It starts with the first task")
 
@@ -311,10 +323,12 @@ def _editor(services: Services) -> Check:
 async def _permissions(services: Services) -> Check:
     await services.policy.ledger.refresh()
     settings = services.runtime.settings()
-    told = [
-        f"{folder.path} {_TRUST[services.policy.trust.of(folder.path)]}"
-        for folder in services.workspace.folders.folders
-    ]
+    told: list[str] = []
+    for folder in services.workspace.folders.folders:
+        trust = services.policy.trust.of(folder.path)
+        own = await services.briefing.instructions_of(folder) if trust == "unknown" else None
+        ignored = f": its agent instructions ({own}) are ignored" if own is not None else ""
+        told.append(f"{folder.path} {_TRUST[trust]}{ignored}")
     detail = "; ".join([f"mode {settings.permission_mode}", *told])
     if problem := services.policy.trust.file.problem:
         return Check(name="permissions", status="fail", detail=f"{detail}; {problem}")
@@ -330,5 +344,5 @@ async def _permissions(services: Services) -> Check:
 _TRUST: Final[Mapping[Trust, str]] = {
     "trusted": "is trusted",
     "read-only": "read-only (untrusted)",
-    "unknown": "not trusted yet: its agent instructions are ignored",
+    "unknown": "not trusted yet",
 }

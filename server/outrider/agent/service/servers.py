@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from outrider.agent.customization.servers import lines_of
 from outrider.agent.services import Services
 from outrider.agent.session.session import Refused
+from outrider.mcp.configuration import ServerConfig
 from outrider.mcp.connection import Connection
 from outrider.tools.mcp import server_tools
 from outrider_protocol.commands import ServerInfo, ServersParams, ServersResult
@@ -29,7 +31,7 @@ async def servers(services: Services, params: ServersParams) -> ServersResult | 
     known = {tool.name: tool for tool in server_tools(services.brought.servers.all, ())}
     found = [_info(one, list(known)) for one in services.brought.servers.all]
     found += [
-        ServerInfo(kind="mcp", name=one.name, state="waiting", origin=one.origin, runs=one.shown)
+        ServerInfo(kind="mcp", name=one.name, state="waiting", origin=one.origin, runs=_runs(one))
         for one in services.brought.servers.waiting
     ]
     found += [
@@ -39,7 +41,7 @@ async def servers(services: Services, params: ServersParams) -> ServersResult | 
             state="refused",
             detail=f"You said that it shall not run. {ASK_AGAIN}",
             origin=one.origin,
-            runs=one.shown,
+            runs=_runs(one),
         )
         for one in services.brought.servers.refused
     ]
@@ -62,6 +64,10 @@ async def _done(connection: Connection, params: ServersParams) -> str | None:
     return None
 
 
+def _runs(config: ServerConfig) -> str:
+    return "; ".join(lines_of(config))
+
+
 def _info(connection: Connection, names: list[str]) -> ServerInfo:
     config = connection.config
     own = [name for name in names if name.startswith(f"{config.name}__")]
@@ -72,7 +78,7 @@ def _info(connection: Connection, names: list[str]) -> ServerInfo:
         version=connection.version or None,
         detail="; ".join([connection.error] if connection.error else connection.lists.problems) or None,
         origin=config.origin,
-        runs=config.shown,
+        runs=_runs(config),
         protocol=connection.protocol or None,
         tools=own if connection.state == "ready" else None,
         login_url=connection.login_url or None,

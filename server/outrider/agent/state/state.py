@@ -85,6 +85,8 @@ class SessionState:
     cursors: dict[str, int] = field(default_factory=dict[str, int])
     """Main requests so far, by model."""
     told_of_no_copy: bool = False
+    told_errors: set[str] = field(default_factory=set[str])
+    """What was said to be wrong, without the reasons."""
     told_of_no_sandbox: bool = False
     """Whether it was said that commands run without a sandbox."""
     requested: list[str] = field(default_factory=list[str])
@@ -212,6 +214,8 @@ class SessionState:
                 self.told_of_no_sandbox = True
             case "auto.limited":
                 self.told_of_no_copy = True
+            case "error":
+                self.told_errors.add(without_reason(event.data["message"]))
             case "approval.resolved":
                 _approved(self, event.data)
             case "question.asked":
@@ -252,6 +256,11 @@ class SessionState:
                 _job_finished(self, event.data)
             case _:
                 pass
+
+
+def without_reason(message: str) -> str:
+    """What an error says before its reason, which may be put in other words each time. Pure."""
+    return message.partition(": ")[0]
 
 
 def _session(state: SessionState, data: logged.SessionStarted | logged.SessionRestored) -> None:

@@ -30,6 +30,9 @@ SERVER_KEY: Final = "mcpServers."
 MOST_CHANGES: Final = 5
 """Changes since a yes that are kept by name; the first one ends it."""
 
+BELOW: Final = "\n  "
+"""Before each further line of a command as it is shown."""
+
 Kept = Literal["trusted", "read-only"]
 """What the user said of a folder."""
 Trust = Literal["trusted", "read-only", "unknown"]
@@ -66,6 +69,11 @@ class NamedCommand:
     """Of all that the settings say of it."""
     runs_unconfined: bool = False
     """Whether it runs what lies in the folder, outside of the sandbox: a yes is to the files as they are then."""
+
+    @property
+    def in_a_line(self) -> str:
+        """What it runs, for a message of one line."""
+        return self.shown.replace(BELOW, "; ")
 
     @classmethod
     def of(
@@ -144,6 +152,19 @@ class TrustFile:
         """What Outrider changed since a command was allowed whose yes ends with that."""
         words = self._said_of(command) if command.runs_unconfined else ()
         return [name for word in words for name in word.changed]
+
+    def differs_in(self, command: NamedCommand) -> Sequence[str]:
+        """In which parts an MCP server is shown otherwise than the one of its name that was allowed last; none where none was."""
+        if not command.key.startswith(SERVER_KEY):
+            return []
+        before = [
+            word.command
+            for word in self.commands
+            if word.allowed and (word.command.folder, word.command.key) == (command.folder, command.key)
+        ]
+        if not before or self._said_of(command):
+            return []
+        return _differing(before[-1].shown, command.shown)
 
     def _said_of(self, command: NamedCommand) -> list[CommandWord]:
         return [
@@ -300,6 +321,14 @@ class TrustFile:
         self._seen = None
         self.refresh_now()
         return None
+
+
+def _differing(before: str, now: str) -> list[str]:
+    """The parts that are not the same in two servers as they are shown: one a line, with its name before a colon. Pure."""
+    (first, *old), (other, *new) = (text.split(BELOW) for text in (before, now))
+    parts = ["what it runs or reaches"] if first != other else []
+    parts += [line.partition(":")[0] for line in (*new, *old) if (line in new) != (line in old)]
+    return list(dict.fromkeys(parts)) or ["what is not shown: a secret, or what of it is taken"]
 
 
 def _is_above(word: Word, folder: str) -> bool:
