@@ -107,6 +107,48 @@ async def test_a_task_is_refused(begin):
     assert not editor.events_of("model.requested")
 
 
+@pytest.mark.parametrize("mode", ["agent", "plan"])
+async def test_a_turn_is_held_three_times_at_most_and_says_who_refused(begin, mode):
+    """In a turn that only reads, too, where the hook only reads."""
+    answers = [{"text": f"Answer {number}."} for number in range(1, 5)]
+    editor, done = await play(
+        begin, answers, hook("turnEnd", "grep -q again; echo never >&2; exit 2"), mode=mode
+    )
+    assert done["outcome"] == "completed"
+    assert done["summary"].startswith("Answer 4.\n\n[The turn ended all the same: the hook `grep")
+    assert "never" in done["summary"]
+    said = [started["data"]["calls"][0]["command"] for started in editor.events_of("hook.started")]
+    assert ['"again": true' in one for one in said] == [False, True, True, True]
+    phases = [one["data"]["reason"] for one in editor.events_of("turn.phase")]
+    assert phases.count("held_by_hook") == 3
+
+
+async def test_all_that_keeps_a_turn_from_its_end_is_told_at_once(begin):
+    hooks = [hook("turnEnd", says(decision="refuse", reason=why)) for why in ("no tests", "no changelog")]
+    editor, _ = await play(begin, [DONE] * 4, *hooks)
+    told = (await sent(editor))[1][-1].text
+    assert "no tests" in told
+    assert "no changelog" in told
+
+
+async def test_a_turn_whose_budget_is_spent_ends_whatever_a_hook_says(begin):
+    refuses = hook("turnEnd", "echo never >&2; exit 2")
+    editor = await begin("stock", [DONE], {"hooks": [refuses]})
+    done = await editor.run("Do it", limits={"steps": 1})
+    assert done["outcome"] == "completed"
+    assert done["summary"].startswith("Done.")
+    assert "never" in done["summary"]
+
+
+async def test_what_a_turn_does_when_it_goes_on_is_checked(begin, workspace):
+    """The check of the task runs again after a change that a hook asked for."""
+    asks = hook("turnEnd", "grep -q 'hours \\* 2' tariff.py || { echo not two >&2; exit 2; }")
+    editor = await begin("stock", [DONE, EDIT, DONE], {"hooks": [asks], "permissionMode": "full"})
+    done = await editor.run("Do it", acceptance=["python3 -m compileall -q tariff.py"])
+    assert done["outcome"] == "completed"
+    assert len(editor.events_of("verify.started")) == 1
+
+
 @pytest.mark.parametrize("mode", ["plan", "explore"])
 async def test_a_turn_that_reads_runs_none_that_changes(begin, workspace, mode):
     read = step(call("read_file", path="tariff.py", called="read"))

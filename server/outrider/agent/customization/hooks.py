@@ -390,9 +390,12 @@ def decided(came: Sequence[tuple[Hook, Came]], tool: str = "") -> Outcome:
         more = {**said, **cast("dict[str, Any]", inner)} if isinstance(inner, dict) else said
         decision = str(more.get("permissionDecision") or said.get("decision") or "")
         why = str(more.get("permissionDecisionReason") or said.get("reason") or "")
-        if said.get("continue") is False:
+        stops = said.get("continue") is False
+        if stops:  # the turn: at its end that is no refusal, whatever else is said
             decision, why = "refuse", why or str(said.get("stopReason") or "")
-        if _refuses(hook, one):
+        if stops and hook.on == "turnEnd":
+            decision = ""
+        elif _refuses(hook, one):
             decision, why = "refuse", why or one.content
         elif one.status != "ok":
             if hook.refuses_on_failure:
@@ -400,7 +403,9 @@ def decided(came: Sequence[tuple[Hook, Came]], tool: str = "") -> Outcome:
             else:
                 told.append(f"[{name} failed: {_cut(one.content)}]")
         if decision in {"refuse", "deny", "block"}:
-            refused = refused or f"{name} refused it: {_cut(why)}"
+            # All that keeps a turn from its end is told at once.
+            if not refused or hook.on == "turnEnd":
+                refused = f"{refused}\n\n{name} refused it: {_cut(why)}".lstrip()
             if hook.on == "afterTool":  # it is done; the model is to hear what is wrong with it
                 told.append(f"[{name} says:]\n{_cut(why)}")
         elif decision == "ask":
