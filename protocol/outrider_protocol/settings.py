@@ -406,7 +406,8 @@ class HookSettings(Wire):
     """A command that runs at a point of a session. It gets JSON on its standard input, and may answer with a line of JSON.
 
     `{"decision": "refuse" | "ask", "reason", "arguments", "text"}`: refuse the call or the task, have you asked about it, change its
-    arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything.
+    arguments, tell the model something. Exit code 2 refuses, too. No answer allows anything. A refusal at `turnEnd` has the model go on
+    with the reason, three times in a turn at most; `again` in the JSON says that it did.
     """
 
     on: HookPoint

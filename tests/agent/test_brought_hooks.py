@@ -177,6 +177,32 @@ async def test_what_is_wrong_after_a_call_is_told_to_the_model(begin, workspace,
     assert any("says:]" in text and "line 3 is too long" in text for text in told)
 
 
+STAYS = {"echo run the tests first >&2; exit 2": "exit", "cat answer.json": {"decision": "block", "reason": "run the tests first"},
+         "cat  answer.json": {"decision": "deny", "reason": "run the tests first"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", OF)
+@pytest.mark.parametrize("command", STAYS)
+async def test_a_turn_goes_on_with_what_keeps_it_from_its_end(begin, workspace, form, command):
+    """Once is enough here: the hook lets it end when it is told that it has had its say."""
+    write(workspace, "answer.json", json.dumps(STAYS[command]))
+    bring(workspace, form, STOP, f"grep -q '\"stop_hook_active\": true' && exit 0; {command}")
+    script = [{"text": "Finished."}, {"text": "They pass.", "expect": {"last_message_contains": "run the tests first"}}]  # fmt: skip
+    editor, done = await play(begin, script)
+    assert (done["outcome"], done["summary"]) == ("completed", "They pass.")
+    assert len(editor.events_of("model.requested")) == 2
+    assert "run the tests first" in editor.events_of("hook.finished")[0]["data"]["refused"]
+
+
+@pytest.mark.parametrize("form", OF)
+async def test_one_that_says_stop_at_the_end_has_no_turn_go_on(begin, workspace, form):
+    said = {"continue": False, "stopReason": "enough", "decision": "block", "reason": "run the tests first"}
+    write(workspace, "answer.json", json.dumps(said))
+    bring(workspace, form, STOP, "cat answer.json")
+    _, done = await play(begin, [DONE])
+    assert (done["outcome"], done["summary"]) == ("completed", "Done.")
+
+
 @pytest.mark.parametrize("form", OF)
 async def test_they_add_context(begin, workspace, form):
     said = {"additionalContext": "The branch is main."}

@@ -1,6 +1,8 @@
 """Hooks: they refuse, ask, change arguments and tell the model something; none allows anything, and a turn that reads runs none that changes."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import pytest
 from scripting import DONE, call, step
@@ -15,6 +17,7 @@ from replayed import exports_of
 
 pytestmark = pytest.mark.usefixtures("replayed_at_once")
 
+ROOT = Path(__file__).parents[2]
 EDIT = step(call("edit_file", path="tariff.py", old="hours * 3", new="hours * 2", called="edit"))
 
 
@@ -49,6 +52,31 @@ async def test_a_hook_refuses(begin, workspace, how):
     assert "hours * 3" in (workspace / "tariff.py").read_text()
 
 
+REFUSING = {
+    "echo not today >&2; exit 2": "not today",
+    "echo not today >&2; touch made; exit 2": "not today\n[it changed",  # what else is noted stays
+    "exit 2": "exit code 2",
+}
+
+
+@pytest.mark.parametrize("command", REFUSING)
+async def test_a_refusal_says_what_the_hook_says_and_nothing_of_its_wrapper(begin, command):
+    editor, _ = await play(begin, [EDIT, DONE], hook("beforeTool", command), permissionMode="full")
+    why = result(editor)[1].partition(" refused it: ")[2]
+    assert why.startswith(REFUSING[command])
+    assert "in the pipe" not in why
+    assert "[exit code" not in why
+
+
+async def test_a_command_that_is_cut_is_seen_to_be_cut(begin):
+    long = f"echo {'x' * 100} >&2; exit 7"
+    editor, _ = await play(begin, [EDIT, DONE], hook("beforeTool", long, onFailure="refuse"))
+    content = result(editor)[1]
+    assert f"the hook `{long[:80]}…` refused it: it failed: xxx" in content
+    assert "[exit code 7]" in content
+    assert "in the pipe" not in content
+
+
 async def test_a_hook_that_says_allow_allows_nothing(begin):
     editor, _ = await play(
         begin, [EDIT, DONE], hook("beforeTool", says(decision="allow")), answers=["Reject"]
@@ -81,6 +109,18 @@ async def test_a_formatter_after_an_edit(begin, workspace):
     assert "hours * 3" in (workspace / "tariff.py").read_text()
 
 
+async def test_the_formatter_of_the_page_takes_a_path_with_a_blank(begin, workspace):
+    page = (ROOT / "protocol" / "permissions.md").read_text("utf-8")
+    block = next(one for one in page.split("```toml\n")[1:] if "afterTool" in one).partition("```")[0]
+    (formats,) = tomllib.loads(block)["hooks"]
+    formats["command"] = formats["command"].replace("ruff format --quiet", "sed -i 's/1/2/'")
+    (workspace / "two words.py").write_text("a = 1\n")
+    edit = step(call("edit_file", path="two words.py", old="a = 1", new="b = 1", called="edit"))
+    editor, _ = await play(begin, [edit, DONE], formats, permissionMode="full")
+    assert result(editor)[0] == "ok"
+    assert (workspace / "two words.py").read_text() == "b = 2\n"
+
+
 async def test_a_hook_gets_json_and_tells_the_model(begin, workspace):
     tells = hook(
         "afterTool",
@@ -105,6 +145,48 @@ async def test_a_task_is_refused(begin):
     assert done["outcome"] == "refused"
     assert "no tasks on Fridays" in done["summary"]
     assert not editor.events_of("model.requested")
+
+
+@pytest.mark.parametrize("mode", ["agent", "plan"])
+async def test_a_turn_is_held_three_times_at_most_and_says_who_refused(begin, mode):
+    """In a turn that only reads, too, where the hook only reads."""
+    answers = [{"text": f"Answer {number}."} for number in range(1, 5)]
+    editor, done = await play(
+        begin, answers, hook("turnEnd", "grep -q again; echo never >&2; exit 2"), mode=mode
+    )
+    assert done["outcome"] == "completed"
+    assert done["summary"].startswith("Answer 4.\n\n[The turn ended all the same: the hook `grep")
+    assert "never" in done["summary"]
+    said = [started["data"]["calls"][0]["command"] for started in editor.events_of("hook.started")]
+    assert ['"again": true' in one for one in said] == [False, True, True, True]
+    phases = [one["data"]["reason"] for one in editor.events_of("turn.phase")]
+    assert phases.count("held_by_hook") == 3
+
+
+async def test_all_that_keeps_a_turn_from_its_end_is_told_at_once(begin):
+    hooks = [hook("turnEnd", says(decision="refuse", reason=why)) for why in ("no tests", "no changelog")]
+    editor, _ = await play(begin, [DONE] * 4, *hooks)
+    told = (await sent(editor))[1][-1].text
+    assert "no tests" in told
+    assert "no changelog" in told
+
+
+async def test_a_turn_whose_budget_is_spent_ends_whatever_a_hook_says(begin):
+    refuses = hook("turnEnd", "echo never >&2; exit 2")
+    editor = await begin("stock", [DONE], {"hooks": [refuses]})
+    done = await editor.run("Do it", limits={"steps": 1})
+    assert done["outcome"] == "completed"
+    assert done["summary"].startswith("Done.")
+    assert "never" in done["summary"]
+
+
+async def test_what_a_turn_does_when_it_goes_on_is_checked(begin, workspace):
+    """The check of the task runs again after a change that a hook asked for."""
+    asks = hook("turnEnd", "grep -q 'hours \\* 2' tariff.py || { echo not two >&2; exit 2; }")
+    editor = await begin("stock", [DONE, EDIT, DONE], {"hooks": [asks], "permissionMode": "full"})
+    done = await editor.run("Do it", acceptance=["python3 -m compileall -q tariff.py"])
+    assert done["outcome"] == "completed"
+    assert len(editor.events_of("verify.started")) == 1
 
 
 @pytest.mark.parametrize("mode", ["plan", "explore"])

@@ -145,8 +145,49 @@ async def test_this_machine_is_not_reached_even_after_a_yes(begin, url):
         editor = await read(begin, url.format(port), hosts=["*"])
     ((status, content),) = results(editor)
     assert status == "error"
-    assert "Only a rule that names this host allows it" in content or "is not known" in content
+    assert "It is reached only if the user names it" in content
     assert not asked
+
+
+CLOSED = ["http://127.0.0.1:{}/", "http://127.1:{}/", "http://2130706433:{}/", "http://[::1]:{}/", "http://[::ffff:127.0.0.1]:{}/",
+          "http://192.168.1.1:{}/", "http://localhost:{}/", "http://LOCALHOST.:{}/", "http://a.localhost:{}/"]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", CLOSED)
+async def test_nothing_is_asked_whose_yes_would_not_work(begin, url):
+    async with serving(HTML) as (port, asked):
+        editor = await read(begin, url.format(port), hosts=[], answers=["Allow once"])
+    ((status, content),) = results(editor)
+    assert status == "error"
+    assert "under `[web]` in their settings, or a rule that allows `fetch_url` for the host" in content
+    assert not editor.questions
+    assert not asked
+
+
+@pytest.mark.parametrize("how", ["setting", "rule"])
+async def test_the_way_out_that_is_named_works(begin, rules, how):
+    if how == "rule":
+        rules('[[rule]]\ndecision = "allow"\ntool = "fetch_url"\nhost = "localhost"\n')
+    async with serving(HTML) as (port, asked):
+        closed = await read(begin, f"http://localhost:{port}/", hosts=["localhost"] if how == "setting" else ["127.0.0.1"])  # fmt: skip
+    assert results(closed)[0][0] == "ok"
+    assert not closed.questions
+    assert asked
+
+
+async def test_a_name_is_looked_up_only_after_a_yes(begin, monkeypatch):
+    """Who resolves a name tells it to others, so what is in it would be sent before the user was asked."""
+    looked = []
+    loop = asyncio.get_running_loop()
+
+    async def refusing(host, port, **how):
+        looked.append(host)
+        raise OSError("no such name")
+
+    monkeypatch.setattr(loop, "getaddrinfo", refusing)
+    editor = await read(begin, "https://secret.evil.example/", hosts=[], answers=["Reject"])
+    assert "leads into a private network, it is refused" in editor.questions[0].message
+    assert "secret.evil.example" not in looked
 
 
 async def test_a_name_that_leads_to_this_machine_is_refused(begin, monkeypatch):

@@ -49,6 +49,23 @@ def test_what_lists_and_checks_is_json_too(run, capfd):
     assert checks["model"] == "fail"
 
 
+def test_what_waits_is_named_with_what_a_terminal_has(run, capfd):
+    """There are no code actions in it: the command that goes on is named, and works."""
+    run.turns(
+        [{"tool_calls": [{"name": "run_command", "input": {"command": "touch made"}}]}, {"text": "Done."}]
+    )
+    code, first, _ = run("Begin.")
+    (waiting,) = sessions_of(first)
+    assert code == 3
+    command_line.main(["events", waiting, "-C", str(run.folder)])
+    errors = capfd.readouterr().err
+    assert f"“Begin.” still waits for you. `outrider run --session {waiting}` goes on with it." in errors
+    assert "ode action" not in errors
+    code, events, _ = run("--session", waiting, "--yes-to", "all")
+    assert (code, sessions_of(events)) == (0, {waiting})
+    assert (run.folder / "made").exists()
+
+
 @pytest.mark.parametrize("option", ["--continue", "--last"])
 def test_a_task_goes_on_in_the_latest_session(run, option):
     _, first, _ = run("Begin.")

@@ -212,7 +212,8 @@ class TurnPhase(EventData):
     """The phase now."""
     reason: str
     """`started`, `prepared`, `tool_calls`, `tool_results`, `repair`, `steering`, `answered`, `check_failed`,
-    `check_answered` (the user said something with a yes or a no to a check), `reminder`, `resumed`, or the reason of its end."""
+    `check_answered` (the user said something with a yes or a no to a check), `reminder`, `held_by_hook` (a hook refused that it
+    ends), `resumed`, or the reason of its end."""
 
 
 class CheckCall(Wire):

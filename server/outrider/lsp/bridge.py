@@ -281,10 +281,12 @@ class Bridge:
                 "cancel",
                 *(["undo"] if latest.undoes is not None else []),
             ]
-            actions = f"{', '.join(can[:-1])} or {can[-1]}"
+            way_on = f"Code actions {', '.join(can[:-1])} or {can[-1]} it."
+            if not self._editor.takes_actions:  # a terminal, or a program
+                way_on = f"`outrider run --session {latest.session_id}` goes on with it."
             others = f" The same is true of {more} more {'task' if more == 1 else 'tasks'}." if more else ""
             # Helix shows one line.
-            self._editor.say("warning", f"Outrider: {how}. Code actions {actions} it.{others}")
+            self._editor.say("warning", f"Outrider: {how}. {way_on}{others}")
 
 
 class ClosedBridge:

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from outrider.ports.patterns import linear
@@ -12,6 +13,8 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses that a name stands for, the best first; raises OSError where it stands for none."""
 
 _LONGEST_NAME, _LONGEST_LABEL = 253, 63
+_LOCALHOST: Final = "localhost"
+"""This machine, as are all names that end in it (RFC 6761)."""
 _NAME: Final = linear(
     "addresses.name", r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*"
 )
@@ -29,6 +32,24 @@ async def resolve(name: str, port: int) -> Sequence[str]:
     """
     found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+
+
+def known(name: str) -> Sequence[str]:
+    """The addresses that a name stands for by itself, found without asking anybody: a lookup tells others the name.
+
+    Args:
+        name: The name, or an address in any form that the system takes.
+
+    Returns:
+        The addresses; none where only a lookup could say.
+    """
+    if name == _LOCALHOST or name.endswith(f".{_LOCALHOST}"):
+        return ["127.0.0.1"]
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(name.partition("%")[0]))]
+    with suppress(OSError, UnicodeError):
+        return [socket.inet_ntoa(socket.inet_aton(name))]  # `127.1`, `0x7f000001`
+    return []
 
 
 def why_not_public(text: str) -> str | None:

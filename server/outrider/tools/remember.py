@@ -1,6 +1,6 @@
 """The tool `remember`: proposes a line for a file of memory, which every session begins with. The user is asked each time.
 
-A line of memory is told to every later session, so no mode writes one unasked; a rule for `remember` can.
+A line of memory is told to every later session, so no mode and no rule writes one unasked: a yes is for one line.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from outrider.ports.model import ToolCall
 from outrider.ports.text import spelled_out
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.registry import Params, Tool, VaryingTool
-from outrider_protocol.events import RulePattern
 
 NAME: Final = "remember"
 LONGEST: Final = 500
@@ -63,7 +62,6 @@ def remember_tool(place_of: Callable[[Scope], Path | None]) -> Tool[Any]:
             title=f"Remember: {spelled_out(line)}",
             detail=f"This line is added to {path}. Each later session is told it.",
             digest=hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest(),
-            always=[RulePattern(tool=NAME)],
         )
 
     told = "Propose a line that later sessions are told, where the user states a lasting preference or fact. They are asked."

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from pydantic import Field
 
 from outrider.permissions.policy.decide import Access
-from outrider.ports.addresses import resolve, why_not_public
+from outrider.ports.addresses import known, resolve, why_not_public
 from outrider.ports.clock import Clock
 from outrider.ports.model import ToolCall
 from outrider.ports.patterns import linear
@@ -99,6 +99,9 @@ def fetch_tool(web: Web) -> Tool[Any]:
         target = _target(params.url)
         if isinstance(target, str):
             return error(target)
+        # No yes opens what is not named, so none is asked for.
+        if not web.names(target.host) and (why := _why_closed(target.host, known(target.host))):
+            return error(f"{spelled_out(target.url)} is not fetched: {why}.")
 
         def may_go(host: str) -> bool:
             access = Access("read", inside=False, hosts=(host,), grant=_grant(host))
@@ -117,7 +120,8 @@ def fetch_tool(web: Web) -> Tool[Any]:
             access=Access("read", inside=False, hosts=(target.host,), grant=_grant(target.host)),
             perform=perform,
             title=f"Fetch {spelled_out(target.url)}",
-            detail=f"A request goes to {spelled_out(target.host)}. What stands in the address is sent there.",
+            detail=f"A request goes to {spelled_out(target.host)}. What stands in the address is sent there. "
+            "If the name leads into a private network, it is refused all the same.",
             digest=hashlib.sha256(target.url.encode("utf-8", "surrogatepass")).hexdigest(),
             covers=f"pages of {target.host}",
             always=[RulePattern(tool=NAME, host=target.host)],
@@ -130,6 +134,19 @@ def fetch_tool(web: Web) -> Tool[Any]:
         Page,
         plan,
     )
+
+
+def _why_closed(host: str, addresses: Sequence[str]) -> str:
+    """Why a host that nobody named is not reached, whatever is said yes to, and what opens it; empty where it is of the internet."""
+    for address in addresses:
+        if problem := why_not_public(address):
+            name = spelled_out(host)
+            return (
+                f"{name} is {address}, {problem}. It is reached only if the user names it: "
+                f'`hosts = ["{name}"]` under `[web]` in their settings, '
+                f"or a rule that allows `fetch_url` for the host {name}"
+            )
+    return ""
 
 
 def _grant(host: str) -> str:
@@ -179,12 +196,8 @@ async def _asked(
     """One request, to the very address that was checked."""
     proxy = web.proxy_for(target.url)
     addresses = await _addresses(target, needed=proxy is None)
-    if not web.names(target.host):
-        for address in addresses:
-            if problem := why_not_public(address):
-                raise FetchError(
-                    f"{target.host} is {address}, {problem}. Only a rule that names this host allows it"
-                )
+    if not web.names(target.host) and (why := _why_closed(target.host, addresses)):
+        raise FetchError(why)
     url, headers, extensions = (
         target.url,
         {

@@ -107,7 +107,7 @@ class Form:
         if point == "sessionEnd":
             known["end"] = self.end
         if point == "turnEnd":
-            known |= {"again": False, "reason": "end_turn"}
+            known |= {"again": about.get("again", False), "reason": "end_turn"}
         if "result" in about:
             known["outcome"] = "success" if about.get("status", "ok") == "ok" else "failure"
         if (tool := about.get("tool")) is not None:

@@ -26,6 +26,7 @@ from outrider.permissions.policy.trust import NamedCommand
 from outrider.ports.clock import Clock
 from outrider.ports.patterns import Pattern, linear
 from outrider.ports.text import visible
+from outrider.tools.run_command.pipes import CODES_OF_PIPE
 from outrider.workspace.paths import Folder
 from outrider_protocol.settings import HookPoint, HookSettings, Settings
 
@@ -45,6 +46,8 @@ MOST_TOLD: Final = 4_000
 """Characters that one hook tells the model."""
 REFUSED_EXIT: Final = 2
 """The exit code that refuses, as in other agents."""
+SHOWN_CHARACTERS: Final = 80
+"""Of a hook's command in a sentence."""
 MOST_WORDS: Final = 200
 """Words of a hook's command that are looked at for scripts."""
 MOST_FOLDERS: Final = 8
@@ -399,23 +402,28 @@ def decided(came: Sequence[tuple[Hook, Came]], tool: str = "") -> Outcome:
     arguments: dict[str, Any] | None = None
     for hook, one in came:
         said = _said(one.content)
-        name = f"the hook `{visible(hook.command[:80])}`"
+        name = f"the hook {quoted(hook.command)}"
         inner: Any = said.get("hookSpecificOutput")
         # Copilot answers without a block of its own for the event.
         more = {**said, **cast("dict[str, Any]", inner)} if isinstance(inner, dict) else said
         decision = str(more.get("permissionDecision") or said.get("decision") or "")
         why = str(more.get("permissionDecisionReason") or said.get("reason") or "")
-        if said.get("continue") is False:
+        stops = said.get("continue") is False
+        if stops:  # the turn: at its end that is no refusal, whatever else is said
             decision, why = "refuse", why or str(said.get("stopReason") or "")
-        if _refuses(hook, one):
-            decision, why = "refuse", why or one.content
+        if stops and hook.on == "turnEnd":
+            decision = ""
+        elif _refuses(hook, one):
+            decision, why = "refuse", why or _own_words(one) or f"exit code {one.exit_code}"
         elif one.status != "ok":
             if hook.refuses_on_failure:
-                decision, why = "refuse", f"it failed: {one.content}"
+                decision, why = "refuse", f"it failed: {_of_one(one.content)}"
             else:
-                told.append(f"[{name} failed: {_cut(one.content)}]")
+                told.append(f"[{name} failed: {_cut(_of_one(one.content))}]")
         if decision in {"refuse", "deny", "block"}:
-            refused = refused or f"{name} refused it: {_cut(why)}"
+            # All that keeps a turn from its end is told at once.
+            if not refused or hook.on == "turnEnd":
+                refused = f"{refused}\n\n{name} refused it: {_cut(why)}".lstrip()
             if hook.on == "afterTool":  # it is done; the model is to hear what is wrong with it
                 told.append(f"[{name} says:]\n{_cut(why)}")
         elif decision == "ask":
@@ -428,6 +436,30 @@ def decided(came: Sequence[tuple[Hook, Came]], tool: str = "") -> Outcome:
     return Outcome(refused, asks, arguments, tuple(told))
 
 
+def quoted(command: str) -> str:
+    """The command of a hook in a sentence."""
+    is_cut = len(command) > SHOWN_CHARACTERS
+    return f"`{visible(command[:SHOWN_CHARACTERS])}{'…' if is_cut else ''}`"
+
+
+def _own_words(came: Came) -> str:
+    """What a hook printed, without what is said there of its exit code."""
+    before, _, last = _of_one(came.content).rpartition("\n")
+    code = f"[exit code {came.exit_code}"
+    if last == f"{code}]":
+        return before.rstrip()
+    noted = last.removeprefix(f"{code}; ")
+    return f"{before}\n{last if noted == last else f'[{noted}'}".strip()
+
+
+def _of_one(content: str) -> str:
+    """What came of a hook, without the exit codes of the pipe that its input comes through."""
+    *lines, last = content.rstrip().split("\n")
+    if lines and lines[-1].startswith(CODES_OF_PIPE):
+        lines = "\n".join(lines[:-1]).rstrip().split("\n")
+    return "\n".join([*lines, last]).strip()
+
+
 def _refuses(hook: Hook, came: Came) -> bool:
     """Whether its exit code refuses."""
     strict = any(hook.on in form.strict for form in forms_of(hook.form))
@@ -437,7 +469,7 @@ def _refuses(hook: Hook, came: Came) -> bool:
 def _plain(hook: Hook, came: Came, said: Mapping[str, Any]) -> str:
     """What a hook prints at the start of a session or turn, where that is for the model."""
     is_told = any(hook.on in form.prints for form in forms_of(hook.form))
-    return came.content.strip() if is_told and came.status == "ok" and not said else ""
+    return _own_words(came) if is_told and came.status == "ok" and not said else ""
 
 
 def _said(content: str) -> dict[str, Any]:

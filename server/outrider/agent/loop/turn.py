@@ -26,7 +26,7 @@ from outrider.agent.services import Services
 from outrider.agent.state.evidence import said_of_errors
 from outrider.agent.state.record import Record
 from outrider.agent.state.state import without_reason
-from outrider.agent.state.turn_state import TurnState
+from outrider.agent.state.turn_state import HELD_BY_HOOK, TurnState
 from outrider.models.catalog import ModelProblem
 from outrider.ports.model import (
     REMINDER,
@@ -187,6 +187,14 @@ REMINDER_TEXT: Final = "[Before you end: {left}. Do what is left: {how}. If noth
 _CHECK: Final = "run the narrowest check that covers the change, mend what fails"
 _PLAN: Final = "bring the plan up to date with `update_plan`"
 
+MOST_HELD: Final = 3
+"""How often hooks may have a turn go on that would end."""
+HELD: Final = (
+    "[You stopped, but this turn does not end yet:]\n\n{refused}\n\n"
+    "Do what follows from that, or say what keeps you from it."
+)
+ENDED_ALL_THE_SAME: Final = "[The turn ended all the same: {refused}]"
+
 PLAN_REMINDER: Final = (
     "[Before you end: write the plan with `write_plan`, so that the user can change and start it. If there is nothing to plan, say so in one "
     "sentence; your answer above stands.]"
@@ -262,6 +270,8 @@ class Turn:
         self._nudge: str | None = None
         self._in_short = False
         """Whether the model is told in short what every request has."""
+        self._refused_end = ""
+        """Why a hook refused that the turn ends, where it ends all the same."""
         self._task: asyncio.Task[Any] | None = None
         self._cancel_reason: str | None = None
         self.suspended = False
@@ -380,9 +390,8 @@ class Turn:
                 reason = "steering"
             else:
                 self._enter("verify", "answered")
-                reason = await self._goes_back()
+                reason = await self._goes_back() or await self._held_by_hooks()
                 if not reason:
-                    await self._hooks("turnEnd")
                     return await self._completed(self._state.answer or response.text)
             response = None
 
@@ -411,6 +420,8 @@ class Turn:
             steps = [one.text for one in (self._record.state.plan if turn.planned else draft.steps)]
             if steps:
                 await self._context.user.write_plan(turn.prompt, steps, draft.files, draft.checks, answer)
+        if self._refused_end:
+            answer = f"{answer}\n\n{ENDED_ALL_THE_SAME.format(refused=self._refused_end)}".lstrip()
         return Finish("completed", turn.evidence.state, answer)
 
     async def _next_response(self) -> ModelResponse | Finish:
@@ -613,6 +624,16 @@ class Turn:
         if wanted and (left := self._left_undone()):
             self._nudge = left
             return REMINDER
+        return ""
+
+    async def _held_by_hooks(self) -> str:
+        """Run the hooks of the end of a turn; why the model is asked once more: one of them refuses that it ends."""
+        turn = self._state
+        refused = (await self._hooks("turnEnd", again=turn.held_by_hooks > 0)).refused
+        if refused and turn.held_by_hooks < MOST_HELD and not self._budget.spent(turn.steps, turn.account):
+            self._nudge = HELD.format(refused=refused)
+            return HELD_BY_HOOK
+        self._refused_end = refused
         return ""
 
     async def _run_checks(self) -> str:

@@ -3,11 +3,10 @@
 import logging
 from typing import Final
 
-from outrider.agent.customization.hooks import HookRun
+from outrider.agent.customization.hooks import HookRun, quoted
 from outrider.agent.loop.tool_context import TurnContext
 from outrider.agent.services import HooksHere
 from outrider.ports.model import ToolCall
-from outrider.ports.text import visible
 from outrider.processes import Job
 from outrider.tools.context import ToolResult
 from outrider.tools.run_command import planted
@@ -44,7 +43,7 @@ async def run_end_hooks(hooks: HooksHere, context: TurnContext, session_id: str,
 
 async def _run(run: HookRun, context: TurnContext) -> str:
     """Run one; a text says what the user should know of it."""
-    name = f"the hook `{visible(run.hook.command[:80])}` at the end of the session"
+    name = f"the hook {quoted(run.hook.command)} at the end of the session"
     params = RunCommand(command=run.line, background=True, timeout=min(run.hook.seconds or SECONDS, SECONDS))
     before = {job.id for job in context.jobs.all}
     try:

@@ -11,6 +11,7 @@ from typing import cast
 from outrider.agent.state.evidence import Evidence, FileChange, WhyNotRun, counts
 from outrider.agent.state.memory import Memory
 from outrider.agent.state.turn_state import (
+    HELD_BY_HOOK,
     UNKNOWN,
     Account,
     Before,
@@ -544,6 +545,8 @@ def _phase(turn: TurnState, data: logged.TurnPhase) -> None:
     turn.phase = data["to"]
     if data["reason"] == REMINDER:
         turn.reminded, turn.answer = True, turn.response["text"] if turn.response else ""
+    if data["reason"] == HELD_BY_HOOK:
+        turn.held_by_hooks, turn.answer = turn.held_by_hooks + 1, ""
 
 
 def _hooks_run(state: SessionState, data: logged.HookStarted) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from outrider.agent.state.evidence import Evidence, FileChange
 from outrider.agent.state.memory import Mark
@@ -26,6 +26,9 @@ from outrider_protocol.events import (
     Usage,
 )
 from outrider_protocol.settings import Autonomy, Thinking
+
+HELD_BY_HOOK: Final = "held_by_hook"
+"""Why a model is asked once more that would have ended its turn: a hook refused that."""
 
 UNKNOWN: logged.Usage = {"inputTokens": 0, "outputTokens": 0}
 """Of a request that costs something, and nobody can tell how much."""
@@ -243,6 +246,8 @@ class TurnState:
     """How many hooks have run."""
     refused: str = ""
     """Why a hook refused the task."""
+    held_by_hooks: int = 0
+    """How often the model was asked once more because a hook refused that the turn ends."""
     attempts: int = 0
     """How often its checks were begun."""
     verifying: bool = False

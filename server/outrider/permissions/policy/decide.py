@@ -66,7 +66,7 @@ class Access:
     writes_secret: str = ""
     """What it writes that the user wants to see before, in words: a secret that they gave, in a place of the model's choice."""
     asks: str = ""
-    """Why the user is asked in every mode, unless a rule of theirs allows it; empty where the mode decides."""
+    """Why the user is asked each time, whatever mode and rules allow; empty where these decide."""
     no_sandbox: NoSandbox | None = None
     """Of a command: that it would run without a sandbox; None where it is confined."""
     leaves: str = ""
@@ -139,7 +139,7 @@ def decide(
         return Judgement("ask", access.leaves, warning=guard.reason if guard else "")
     if guard is not None and not _is_settled(guard, access, mode, grants, ruling):
         return Judgement("ask", guard.reason, warning=guard.reason)
-    if access.asks and ruling is None:
+    if access.asks:
         return Judgement("ask", access.asks)
     return _by_rules_and_mode(access, mode, grants, ruling)
 

@@ -13,6 +13,8 @@ from outrider.permissions.shell.tree import below, tree_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+CODES_OF_PIPE: Final = "[exit codes in the pipe: "
+"""How the line begins that tells of them."""
 _STATUS: Final = (
     '__pipe() { local code last="${!#}" status=0; '
     'for code in "${@:1:$#-1}"; do case $code in 0|141) ;; *) status=$code;; esac; done; '
@@ -22,7 +24,7 @@ _STATUS: Final = (
 """Gives the status of a pipe whose codes it gets, and keeps them where they differ."""
 _TELL: Final = (
     '[ "$status" = 0 ] || [ "$status" != "${__failed-}" ] || [ -z "${__codes-}" ] || '
-    'printf "\\n[exit codes in the pipe: %s]\\n" "${__codes// / | }"; '
+    f'printf "\\n{CODES_OF_PIPE}%s]\\n" "${{__codes// / | }}"; '
 )
 _AT_END: Final = (
     # Only if the pipe was the last that ran: its function returned.
