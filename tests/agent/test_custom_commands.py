@@ -207,6 +207,31 @@ async def test_commands_are_actions_for_a_selection(begin, workspace):
     assert "Outrider: /review: Review it" in [one["title"] for one in actions]
 
 
+async def test_the_doctor_says_which_files_are_none_and_why(begin, workspace):
+    write(
+        workspace,
+        **{
+            ".gemini/commands/broken.toml": "prompt = \n", ".gemini/commands/none.toml": 'description = "x"\n',
+            ".claude/commands/empty.md": "---\ndescription: d\n---\n", ".claude/commands/odd name.md": "Do.\n",
+            ".claude/skills/plain/SKILL.md": "Just text.\n",
+            ".claude/skills/empty/SKILL.md": "---\nname: empty\ndescription: d\n---\n",
+        },
+    )  # fmt: skip
+    editor = await begin("stock", [DONE])
+    checks = (await editor.command("outrider.doctor", {}))["checks"]
+    said = {one["detail"] for one in checks if one["status"] == "warn"}
+    assert {one for one in said if "left out" in one and "broken" not in one} == {
+        ".gemini/commands/none.toml is left out: it has no `prompt`",
+        ".claude/commands/empty.md is left out: it is empty",
+        ".claude/commands/odd name.md is left out: a command's name has letters, digits and - _ . alone",
+        ".claude/skills/plain/SKILL.md is left out: its front matter has no description",
+        ".claude/skills/empty/SKILL.md is left out: it is empty below its front matter",
+    }
+    assert any(
+        one.startswith(".gemini/commands/broken.toml is left out: it is not valid TOML") for one in said
+    )
+
+
 async def test_the_doctor_lists_them(begin, workspace):
     write(workspace, **{".claude/commands/review.md": "Review.\n", ".claude/skills/pdf/SKILL.md": SKILL})
     editor = await begin("stock", [DONE], {"web": {"hosts": ["docs.example.org"]}})

@@ -116,6 +116,8 @@ class CustomCommands:
         self.others: Others | None = None
         self.known: tuple[CustomCommand, ...] = ()
         """As they were listed last."""
+        self.problems: list[str] = []
+        """Which files were left out then, and why."""
         self._looking: asyncio.Task[Any] | None = None
 
     def look_soon(self) -> None:
@@ -137,10 +139,17 @@ class CustomCommands:
         ]
         # Others cannot be called, and could hold what nobody sees.
         named = [file for file in found if _NAME.fullmatch(file.name)]
-        made = await asyncio.to_thread(lambda: [one for file in named if (one := read(file))])
+        made = await asyncio.to_thread(lambda: list(map(read, named)))
+        self.problems = [one for one in made if isinstance(one, str)]
+        self.problems += [
+            f"{file.path} is left out: a command's name has letters, digits and - _ . alone"
+            for file in found
+            if file not in named
+        ]
         others = await self.others.listed() if self.others is not None else ()
         by_name: dict[str, CustomCommand] = {}
-        brought = sorted([*made, *await self._skills()], key=lambda one: not one.is_own)
+        own = [one for one in made if not isinstance(one, str)]
+        brought = sorted([*own, *await self._skills()], key=lambda one: not one.is_own)
         for command in [*brought, *others]:
             by_name.setdefault(command.name, command)
         self.known = tuple(by_name[name] for name in sorted(by_name))
@@ -189,23 +198,23 @@ class CustomCommands:
         return texts
 
 
-def read(file: Found) -> CustomCommand | None:
-    """The command of a file; None where it holds none."""
+def read(file: Found) -> CustomCommand | str:
+    """The command of a file; why it holds none."""
     if file.place.form == "gemini":
         try:
             values = read_toml(file.text)
-        except (ValueError, RecursionError):
-            return None
+        except (ValueError, RecursionError) as error:
+            return f"{file.path} is left out: it is not valid TOML ({str(error)[:100]})"
         body, description, hint = values.get("prompt"), values.get("description"), ""
         if not isinstance(body, str):
-            return None
+            return f"{file.path} is left out: it has no `prompt`"
         described = description if isinstance(description, str) else ""
     else:
         head, body = front_matter.split(file.text)
         described = front_matter.text_of(head, "description")
         hint = front_matter.text_of(head, "argument-hint") or front_matter.text_of(head, "argument_hint")
     if not body.strip():
-        return None
+        return f"{file.path} is left out: it is empty"
     described = described or next((line.strip("# ") for line in body.splitlines() if line.strip()), "")
     return CustomCommand(
         name=file.name,

@@ -33,21 +33,22 @@ class Skills:
         self.all: tuple[Skill, ...] = ()
         """As they were seen last."""
         self.problems: list[str] = []
-        """Those that another one of their name stands before, and that say something else."""
+        """Which files are no skill, or have the name of another one and say something else."""
 
     async def refresh(self) -> None:
         """Look for them anew. Of several with one name the first counts, the user's before the workspace's."""
         if not self._enabled:
             return
         found = [*await self._files.of_user(OF_HOME, OF_USER), *await self._files.of_workspace(PLACES)]
-        made = await asyncio.to_thread(lambda: [one for file in found if (one := _read(file))])
+        made = await asyncio.to_thread(lambda: list(map(_read, found)))
         by_name: dict[str, Skill] = {}
         behind: list[Skill] = []
-        for skill in made:
+        for skill in (one for one in made if isinstance(one, Skill)):
             first = by_name.setdefault(skill.name, skill)
             if (first.text, first.description) != (skill.text, skill.description):
                 behind.append(skill)
-        self.problems = [
+        self.problems = [one for one in made if isinstance(one, str)]
+        self.problems += [
             f"{one.path} is left out: {by_name[one.name].path} has its name, {one.name}" for one in behind
         ]
         self.all = tuple(by_name[name] for name in sorted(by_name))
@@ -75,13 +76,16 @@ class Skills:
         ]
 
 
-def _read(file: Found) -> Skill | None:
-    """The skill of a file; None where it lacks a description, by which it could be chosen."""
+def _read(file: Found) -> Skill | str:
+    """The skill of a file; why it is none. A skill is chosen by its description."""
     head, body = front_matter.split(file.text)
     described = front_matter.text_of(head, "description")
     name = front_matter.text_of(head, "name") or file.name.rpartition(":")[2]
     if not described or not body.strip():
-        return None
+        lacks = (
+            "its front matter has no description" if body.strip() else "it is empty below its front matter"
+        )
+        return f"{file.path} is left out: {lacks}"
     return Skill(
         name=spelled_out(name[:64]),
         description=visible(described[:MOST_DESCRIBED]),

@@ -112,7 +112,11 @@ async def _brought(services: Services) -> list[Check]:
             found.append(
                 Check(name=kind, status="ok", detail=(", " if kind != "hooks" else "; ").join(names))
             )
-    found += [Check(name="skills", status="warn", detail=one) for one in services.brought.skills.problems]
+    for kind, problems in (
+        ("skills", services.brought.skills.problems),
+        ("custom commands", services.brought.commands.problems),
+    ):
+        found += [Check(name=kind, status="warn", detail=one) for one in problems]
     found += [
         Check(name="hooks", status="warn", detail=f"waiting for your yes: {one}") for one in hooks.waiting
     ]
