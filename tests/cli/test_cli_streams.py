@@ -68,6 +68,7 @@ GIVING = {
     "setup": "setup --list",
     "sessions": "sessions",
     "events": "events",
+    "doctor": "doctor",
     "export": "export",
     "replay": "replay",
     "prompt": "prompt",
