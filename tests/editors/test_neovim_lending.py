@@ -95,7 +95,7 @@ def test_what_neovims_server_knows_of_files_that_are_not_open_starts_none_of_our
         "tariff.py:2: def fee",
         "b.py:1: ü😀 use fee\n",
         "b.py:1\ndef fee",
-        "tariff.py:2: function fee: def fee",
+        "tariff.py:2: def fee",
         "b.py:1: function file: ü😀 use fee",
         ": error: BAD1 is bad [toy]",
     )
