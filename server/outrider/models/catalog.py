@@ -307,9 +307,9 @@ class Catalog:
             return False
         problem = ""
         if kind not in _SEARCHING:
-            problem = f"{kind} offers no search of the web here, so there is none: {_WAY_OUT}"
+            problem = f"{kind} providers cannot search the web here: {_WAY_OUT}"
         elif kind == "gemini" and not combines_tools(reference):
-            problem = f"Google searches beside other tools from Gemini 3 on, so there is none: name such a model, {_WAY_OUT}"
+            problem = f"Google searches beside other tools from Gemini 3 on: name such a model, {_WAY_OUT}"
         if problem and reference not in self._told_of_search:
             self._told_of_search.add(reference)
             self.warn(f"models.{reference}.webSearch: {problem}")

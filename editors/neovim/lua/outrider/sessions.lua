@@ -327,7 +327,7 @@ local function lose(session, why)
   end
 end
 
---- `outrider/left`: what ran a session that was joined has ended, or let go of it.
+--- `outrider/left`: the process that ran a joined session has ended or released it.
 ---@param client vim.lsp.Client
 ---@param left outrider.Left
 function M.on_left(client, left)

@@ -57,7 +57,7 @@ export class Joining {
   }
 }
 
-/** The session that a command has joined, whoever gave it; undefined where it joined none. */
+/** The session that a command has joined; undefined if it joined none. */
 export function joinedBy(command: string, result: unknown): string | undefined {
   if (command !== "outrider.resume" || typeof result !== "object" || result === null) return undefined;
   const { elsewhere, sessionId } = result as Partial<SessionStatus>;

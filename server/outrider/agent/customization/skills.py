@@ -77,7 +77,7 @@ class Skills:
 
 
 def _read(file: Found) -> Skill | str:
-    """The skill of a file; why it is none. A skill is chosen by its description."""
+    """The skill in a file, or the reason why the file is left out. A model chooses a skill by its description."""
     head, body = front_matter.split(file.text)
     described = front_matter.text_of(head, "description")
     name = front_matter.text_of(head, "name") or file.name.rpartition(":")[2]

@@ -31,7 +31,7 @@ PAGE: Final = 2000
 """Events read from the log at once."""
 _NOT_ANYWHERE: Final = "another process runs session {!r} and cannot be reached"
 _LOOKS, _LOOK_SECONDS = 200, 0.05
-"""How often it is looked whether a process that is gone has let go of a session, and how long in between."""
+"""How often to look whether a dead process has released a session, and the seconds between two looks."""
 ONLY_WATCHED: Final = (
     "anybody on this machine may be at this connection, so a session of another process can only be watched here; "
     "start the server with --tcp-token-file"

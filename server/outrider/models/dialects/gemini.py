@@ -294,7 +294,7 @@ class GeminiDecoder(Decoder):
             self._in_text = False
 
     def _take_grounding(self, said: Mapping[str, Any]) -> None:
-        """Take in what is told of a search; a later chunk may tell all of it again."""
+        """Keep what a chunk says of a search; a later chunk may repeat it."""
         for key, told in self._found.items():
             more = _of(said, key)
             for one in cast("list[Any]", more) if isinstance(more, list) else ():
