@@ -657,7 +657,7 @@ class Sessions:
             if session.record.was_resolved(params.id):
                 log.info("an answer to %s came too late and has no effect", params.id)
                 return Refused("already_resolved", f"{params.id} was already answered")
-        if params.id in self.joined.resolved:
+        if self.joined.was_resolved(params.id):
             return Refused("already_resolved", f"{params.id} was already answered")
         await self.look_for_resting()
         for session_id, resting in self._resting.items():
