@@ -16,6 +16,7 @@ from outrider.language.lent import UNANSWERED, UNSERVED
 from outrider.language.positions import Text, column, place_of, spelled, units
 from outrider.ports.editor import Encoding
 from outrider.ports.language import CodeAction, Found, NewFile, Sources, Spot, Unknown
+from outrider.ports.text import Place
 
 SECONDS: Final = 20.0
 """How long an answer may take."""
@@ -380,19 +381,22 @@ def _steps(edit: Any) -> list[tuple[str, Any]] | None:
 
 def _applied(text: str, edits: Any, encoding: Encoding) -> str | None:
     """A text with edits, all of which are about it as it was; None where they overlap or have not the shape."""
-    whole, placed = Text(text), list[tuple[int, int, str]]()
     if not isinstance(edits, list):
         return None
+    placed: list[tuple[Place, Place, str]] = []
     for one in cast("list[Any]", edits):
         at, new = _get(one, "range"), _get(one, "newText")
         start, end = place_of(_get(at, "start")), place_of(_get(at, "end"))
         if start is None or end is None or not isinstance(new, str):
             return None
-        placed.append((whole.offset(start, encoding), whole.offset(end, encoding), new))
+        placed.append((start, end, new))
+    # Edits at the same place stay in their order.
+    placed.sort(key=lambda one: (one[0].line, one[0].character, one[1].line, one[1].character))
+    whole = Text(text, max((end.line for _, end, _ in placed), default=0) + 1)
     parts: list[str] = []
     at = 0
-    # Edits at the same place stay in their order.
-    for start, end, new in sorted(placed, key=lambda one: one[:2]):
+    for first, last, new in placed:
+        start, end = whole.offset(first, encoding), whole.offset(last, encoding)
         if start < at or end < start:
             return None
         parts += [text[at:start], new]

@@ -1,7 +1,7 @@
 """How language servers write down files and places."""
 
-from functools import cached_property
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Any, Final, TypeGuard, cast
 from urllib.parse import unquote, urlsplit
 
@@ -14,12 +14,16 @@ _CODECS: Final[dict[Encoding, tuple[str, int]]] = {
     "utf-32": ("utf-32-le", 4),
 }
 """For each encoding the codec, and the bytes of one unit."""
+_PLAIN: Final = frozenset(f"{ascii_letters}{digits}_.-~/")
+"""What stands for itself in a path of a URI."""
+_NOT_WHOLE: Final = frozenset({"", "."})
+"""Parts of a path that its spelling leaves out."""
 
 
 def path_of(uri: str) -> Path | None:
     """The path of a `file:` URI in any spelling; None for anything else."""
     if uri.startswith("file:///") and not any(sign in uri for sign in "%?#\0"):
-        return Path(uri[len("file://") :])  # as nearly all are, and an answer names hundreds
+        return Path(uri[len("file://") :])
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -32,6 +36,13 @@ def path_of(uri: str) -> Path | None:
 
 def spelled(uri: str) -> str | None:
     """The URI of a file in our spelling; None for what is no file."""
+    given = uri[len("file://") :]
+    if (
+        uri.startswith("file:///")
+        and _PLAIN.issuperset(given)
+        and _NOT_WHOLE.isdisjoint(given.split("/")[1:])
+    ):
+        return uri  # as nearly all are, and an answer names hundreds
     path = path_of(uri)
     return None if path is None else path.as_uri()
 
@@ -52,27 +63,24 @@ def column(line: str, character: int, encoding: Encoding) -> int:
     return len(line.encode(codec, "surrogatepass")[: character * size].decode(codec, "ignore"))
 
 
-def lines_of(text: str) -> list[str]:
-    r"""The lines of a text, without their ends. Only `\r\n`, `\n` and `\r` end one (LSP 3.17, "Text Documents")."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+def lines_of(text: str, most: int = -1) -> list[str]:
+    r"""The lines of a text, without their ends. Only `\r\n`, `\n` and `\r` end one (LSP 3.17, "Text Documents").
+
+    Args:
+        text: The text.
+        most: How many are wanted; one more is all the rest. Without it they are all.
+    """
+    return (text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text).split("\n", most)
 
 
 class Text:
     """A text and where its lines begin."""
 
-    def __init__(self, text: str) -> None:
-        """Split a text into lines."""
-        self.text, self._lines = text, lines_of(text)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Where the lines begin: most texts are only asked for lines."""
-        starts, at = [0], 0
-        for line in self._lines[:-1]:
-            at += len(line)
-            at += 2 if self.text.startswith("\r\n", at) else 1
-            starts.append(at)
-        return starts
+    def __init__(self, text: str, most: int = -1) -> None:
+        """Split a text into lines; `most` says how many of them are asked for, where that is known."""
+        self.text, self._lines = text, lines_of(text, most)
+        self._reached = 0, 0
+        """The line that was asked for last, and where it begins."""
 
     def line(self, number: int) -> str:
         """A line without its end; empty where there is none."""
@@ -84,10 +92,22 @@ class Text:
         return len(self._lines)
 
     def offset(self, place: Place, encoding: Encoding) -> int:
-        """The offset of a place; beyond the last line it is the end (LSP 3.17, "Position")."""
-        if place.line >= len(self._starts):
+        """The offset of a place; beyond the last line it is the end (LSP 3.17, "Position").
+
+        Who asks for several does so in their order: it goes on from the line of the one before.
+        """
+        if place.line >= len(self._lines):
             return len(self.text)
-        return self._starts[place.line] + column(self._lines[place.line], place.character, encoding)
+        line, at = self._reached if self._reached[0] <= place.line else (0, 0)
+        passed = self._lines[line : place.line]
+        if "\r" not in self.text:
+            at += sum(map(len, passed)) + len(passed)
+        else:
+            for one in passed:
+                at += len(one)
+                at += 2 if self.text.startswith("\r\n", at) else 1
+        self._reached = place.line, at
+        return at + column(self._lines[place.line], place.character, encoding)
 
 
 def place_of(value: Any) -> Place | None:

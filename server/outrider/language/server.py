@@ -122,6 +122,7 @@ class Server:
         """
         self.row, self.folder, self.sources = program.row, folder, sources
         self._argv, self._launch, self._clock = program.argv, launch, clock
+        self._inside = f"{folder.as_uri().rstrip('/')}/"
         self.state: State = "available"
         self.version, self.last_error = "", ""
         self.memory: int | None = None
@@ -408,12 +409,8 @@ class Server:
 
     def serves(self, uri: str) -> bool:
         """Whether a file is in its folder, and in one of its languages."""
-        path = path_of(uri)
-        return (
-            path is not None
-            and path.is_relative_to(self.folder)
-            and language_of(str(path)) in self.row.languages
-        )
+        ours = spelled(uri)  # asked for each place of an answer
+        return ours is not None and ours.startswith(self._inside) and language_of(ours) in self.row.languages
 
     @property
     def answers_in(self) -> Encoding:
