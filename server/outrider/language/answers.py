@@ -4,7 +4,7 @@ It is the same for a server of ours and for those of the editor: both take the r
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -24,6 +24,8 @@ MOST: Final = 500
 """Places of one answer that are read."""
 MOST_FILES: Final = 300
 """Files of one edit."""
+_LARGE: Final = 500_000
+"""Characters of texts from which on they are split in a thread."""
 _LONGEST: Final = 2000
 _LONGEST_NAME: Final = 200
 _MOST_DEPTH: Final = 6
@@ -318,14 +320,27 @@ class Answers:
         texts = await self.sources.texts(list(dict.fromkeys(uri for uri, _, _ in placed)))
         if any(self.asked.then(uri) not in (None, text) for uri, text in texts.items()):
             return Unknown("there is no answer about the present text")
-        lines = {uri: Text(text) for uri, text in texts.items()}
+        wanted: dict[str, set[int]] = {uri: set() for uri, _, _ in placed}
+        for uri, at, _ in placed:
+            wanted[uri].add(at.line)
+        size = sum(map(len, texts.values()))
+        lines = await asyncio.to_thread(_lines, texts, wanted) if size > _LARGE else _lines(texts, wanted)
         found: dict[tuple[Spot, str], Found] = {}
         for uri, at, what in placed:
-            line = lines[uri].line(at.line) if uri in lines else ""
+            line = lines.get((uri, at.line), "")
             place = column(line, at.character, self.asked.answers_in) if line else at.character
             spot = Spot(uri, at.line, place)
             found.setdefault((spot, what.name), replace(what, spot=spot, line=line.strip()))
         return list(found.values())
+
+
+def _lines(texts: Mapping[str, str], wanted: Mapping[str, Collection[int]]) -> dict[tuple[str, int], str]:
+    """Some lines of files, which are split one after the other: there can be hundreds, and only these are kept."""
+    lines: dict[tuple[str, int], str] = {}
+    for uri, text in texts.items():
+        whole = Text(text, max(wanted[uri]) + 1)
+        lines.update(((uri, number), whole.line(number)) for number in wanted[uri])
+    return lines
 
 
 def _outlined(listed: Any, uri: str, depth: int) -> Iterable[tuple[Any, Any, Found]]:

@@ -104,9 +104,10 @@ class Judge:
         texts = await server.sources.texts(referring[:MOST_REFERRING])
         opened = {one.uri for one in server.sources.open()}
         around = {
-            uri: text
+            uri: kept  # the server's own, so that there is one of each
             for uri, text in texts.items()
             if server.show(uri, text, is_as_on_disk=uri not in opened)
+            and (kept := server.shown(uri)) is not None
         }
         there = [*(one.uri for one in own if one.before is not None), *around]
         before = await server.problems(there, end - _now())
