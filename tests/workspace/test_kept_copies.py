@@ -1,17 +1,20 @@
 """Copies of the files of a workspace: what they hold, what they cost, and what is left of them."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from outrider.workspace.disk import disk
+from outrider.workspace.disk.file_stat import Status, status_of
 from outrider.workspace.watch import copies
 from outrider.workspace.watch.copies import Copied, Copies
 
 
-def files(folder: Path) -> dict[str, os.stat_result]:
-    return {str(path): path.stat() for path in sorted(folder.iterdir())}
+def files(folder: Path) -> dict[str, Status]:
+    return {str(path): status_of(path.stat()) for path in sorted(folder.iterdir())}
 
 
 def contents(copied: Copied | str) -> dict[str, bytes]:
@@ -66,11 +69,92 @@ def test_a_file_that_grew_too_long_is_begun_anew_and_earlier_looks_keep_theirs(
     assert {contents(look)["b"] for look in looks} == {b"b"}
 
 
-def test_nothing_of_it_has_a_name(work: Path, tmp_path: Path) -> None:
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name != "work"]
+
+
+def test_nothing_is_left_of_it(work: Path, tmp_path: Path) -> None:
     kept = Copies(tmp_path)
     copied = kept.update(files(work), lambda _: False)
     assert isinstance(copied, Copied)
-    assert [path.name for path in tmp_path.iterdir()] == ["work"]
+    (only,) = names(tmp_path)
+    assert (tmp_path / only).stat().st_mode & 0o777 == 0o600
+    copied.hold("turn_1", "call", files(work))()
+    assert names(tmp_path) == [only]
+    del kept, copied
+    assert names(tmp_path) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from outrider.workspace.disk.file_stat import status_of
+from outrider.workspace.watch.copies import Copies
+folder, work = map(Path, sys.argv[1:])
+files = {str(path): status_of(path.stat()) for path in sorted(work.iterdir())}
+Copies(folder).update(files, lambda _: False).hold("turn_1", "call", files)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def killed(work: Path, tmp_path: Path) -> Path:
+    """The folder of copies of a process that was killed while a command ran."""
+    (work / "a").chmod(0o640)
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path, work], check=False)
+    assert len(names(tmp_path)) == 2
+    return tmp_path
+
+
+def test_what_a_killed_process_had_copied_is_found_once(work: Path, killed: Path) -> None:
+    (work / "a").unlink()
+    (work / "b").write_bytes(b"other")
+    (work / "c").write_bytes(b"new")
+    assert copies.lost(killed, "turn_1", "another call") is None
+    found = copies.lost(killed, "turn_1", "call")
+    assert found is not None
+    lost, forget = found
+    assert lost == [
+        copies.Lost(work / "a", b"a\0", 0o640, is_gone=True),
+        copies.Lost(work / "b", b"b", 0o644, is_gone=False),
+    ]
+    forget()
+    assert names(killed) == []
+    assert copies.lost(killed, "turn_1", "call") is None
+
+
+def test_what_holds_the_same_is_not_lost(work: Path, killed: Path) -> None:
+    (work / "a").write_bytes(b"a\0")
+    found = copies.lost(killed, "turn_1", "call")
+    assert found is not None
+    assert found[0] == []
+
+
+def test_the_next_process_leaves_them_for_who_goes_on_with_the_turn(
+    work: Path, killed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Copies(killed)
+    other.update(files(work), lambda _: False)
+    assert len(names(killed)) == 3
+    monkeypatch.setattr(copies, "LASTING", -1.0)
+    for _ in range(2):  # the list goes first, and then what nobody needs any more
+        Copies(killed).update(files(work), lambda _: False)
+    assert copies.lost(killed, "turn_1", "call") is None
+    assert len(names(killed)) == 1, "that of the one that lives stays"
+
+
+def test_they_go_with_their_session(killed: Path) -> None:
+    copies.forget(killed, ["turn_2"])
+    assert len(names(killed)) == 2
+    copies.forget(killed, ["turn_1"])
+    assert names(killed) == []
+
+
+@pytest.mark.parametrize("said", ["", "{", "[]", "{}", '{"in": "../work/a", "files": {"/x": [0]}}'])
+def test_a_damaged_list_is_as_good_as_none(killed: Path, said: str) -> None:
+    next(killed.glob("*.before")).write_text(said)
+    assert copies.lost(killed, "turn_1", "call") is None
+    copies.forget(killed, [])
 
 
 def test_too_much_is_not_begun(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,7 @@ class RecordedCalls:
         async def plan(_params: Any, call: ToolCall, context: ToolContext) -> Action | ToolResult:
             return await self._plan(effect, call, context)
 
-        recorded = _RecordedTool(spec.name, spec.description, effect, Params, plan, spec)
+        recorded = _RecordedTool(spec.name, spec.description, effect, Params, plan, spec, settle=self._settle)
         if isinstance(known, str):
             return recorded
         return replace(
@@ -160,6 +160,10 @@ class RecordedCalls:
             self._rulings[id(action.access)] = action.access, ruling
             return action
         return await told.end()
+
+    async def _settle(self, call: ToolCall, context: ToolContext, /, *, may_ask: bool) -> str | None:
+        told = _Story(self._tape, call, context, "execute")
+        return None if told.finished is None and not may_ask else await told.settled()
 
 
 class _Story:
@@ -282,6 +286,16 @@ class _Story:
         if self._first("tool.started", "input.wanted") is not None or not (saves or self.finished):
             return None
         return await self.end()
+
+    async def settled(self) -> str:
+        """Ask what was asked after it had been cut off, and say what was said of it."""
+        for event in self._events:
+            if event.type == "approval.requested":
+                await self._tape.reached(event)
+                asked = self._asked(event.data, Access("edit"), amid_call=True)
+                await self._context.user.approve(self._call, asked, [])
+        await self._tape.reached(self.finished)
+        return self._result().content
 
     async def _ask_user(self, data: Mapping[str, Any]) -> None:
         options, free_form = data.get("options", []), data.get("allowFreeForm", True)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Final, Generic, TypeVar, cast, get_args, get_origin
+from typing import Any, Final, Generic, Protocol, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -33,6 +33,23 @@ class Params(BaseModel):
 P = TypeVar("P", bound=Params)
 
 
+class Settle(Protocol):
+    """Deals with a call that was cut off by the end of the server."""
+
+    async def __call__(self, call: ToolCall, context: ToolContext, /, *, may_ask: bool) -> str | None:
+        """Gives what the result of the call says; None where that waits until the user can be asked."""
+        ...
+
+
+def interrupted(what: str) -> str:
+    """What is said of a call that was cut off, by a name for what ran."""
+    return f"{what} was interrupted when the server stopped; the effect is unknown. Check before you do it again."
+
+
+async def _unknown(call: ToolCall, _context: ToolContext, /, *, may_ask: bool) -> str:  # noqa: ARG001 - as others do
+    return interrupted(call.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[P]):
     """The arguments of a call."""
@@ -58,6 +75,8 @@ class Tool(Generic[P]):
     plan: Callable[[P, ToolCall, ToolContext], Awaitable[Action | ToolResult]]
     only_in: Mode | None = field(default=None, kw_only=True)
     """The only mode of turns in which it is offered; None: in all where its effect is possible."""
+    settle: Settle = field(default=_unknown, kw_only=True)
+    """What is done about a call whose effect had begun when the server stopped."""
 
     @property
     def is_own(self) -> bool:

@@ -5,10 +5,8 @@ applied or altered. A command is not run again: its effect is unknown. A call of
 client again, which knows whether it ran it. What had not begun, or has no effect, is simply run.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
 
 from outrider.agent.services import Services
 from outrider.agent.state.turn_state import CallState, TurnState
@@ -39,14 +37,23 @@ from outrider_protocol.events import (
 )
 
 
-async def settle(context: ToolContext, services: Services, turn: TurnState, registry: Registry) -> None:
+async def settle(
+    context: ToolContext, services: Services, turn: TurnState, registry: Registry, *, may_ask: bool
+) -> None:
     """Give every call whose effect had begun its result.
+
+    Args:
+        context: The turn.
+        services: The house.
+        turn: What the log says of it.
+        registry: Its tools.
+        may_ask: Whether the user can be asked: else a call that needs it stays cut off.
 
     Raises:
         StoreReadError: the log is damaged or cannot be read.
     """
     for call in [call for call in turn.calls.values() if call.started and not call.finished]:
-        if found := await _found(context, services, call, registry):
+        if found := await _found(context, services, call, registry, may_ask=may_ask):
             status, told = found
             result = told_of(ToolResult(status, told), call.reviews, call.notes)
             finished = ToolFinished(
@@ -59,9 +66,9 @@ async def settle(context: ToolContext, services: Services, turn: TurnState, regi
 
 
 async def _found(
-    context: ToolContext, services: Services, call: CallState, registry: Registry
+    context: ToolContext, services: Services, call: CallState, registry: Registry, *, may_ask: bool
 ) -> tuple[ToolStatus, str] | None:
-    """The result of a call that had begun; None if its effect had not."""
+    """The result of a call that had begun; None if its effect had not, or it stays cut off."""
     if len(call.proposed) > 1 and (call.applying or call.in_place):
         return await _settle_all(context, services.runtime.store, call)
     for data in list(call.applying.values()):
@@ -83,23 +90,8 @@ async def _found(
         "edit",
     }:
         return None
-    return (
-        "interrupted",
-        f"{_what_ran(call)} was interrupted when the server stopped; the effect is unknown. {_LOOK}",
-    )
-
-
-_LOOK = "Check before you do it again."
-
-
-def _what_ran(call: CallState) -> str:
-    """A call, for a user and the model: by its command, if it is one."""
-    try:
-        given: Any = json.loads(call.call.arguments or "{}")
-    except (ValueError, RecursionError):
-        given = None
-    command = cast("dict[str, Any]", given).get("command") if isinstance(given, dict) else None
-    return f"`{command.strip()}`" if isinstance(command, str) else call.call.name
+    told = await tool.settle(call.call, context, may_ask=may_ask)
+    return None if told is None else ("interrupted", told)
 
 
 async def _settle_all(context: ToolContext, store: Store, call: CallState) -> tuple[ToolStatus, str] | None:

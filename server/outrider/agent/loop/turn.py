@@ -351,7 +351,7 @@ class Turn:
             take_in=self._take_in_what_is_new,
         )
         if resumed:
-            await recovery.settle(self._context, self._services, self._state, self._registry)
+            await recovery.settle(self._context, self._services, self._state, self._registry, may_ask=True)
             if problem := await self._record.failing():
                 return Finish("failed", "store_failed", problem)
         else:

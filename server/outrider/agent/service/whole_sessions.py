@@ -169,6 +169,7 @@ async def delete(services: Services, sessions: Sessions, params: DeleteParams) -
             services.runtime.warn(problem.message)
         for turn_id in turns:
             await store.unmark_failed(turn_id)
+    await services.workspace.census.forget(turns)
     store.remove_lock(session_id)
     await asyncio.to_thread(_remove_recording, services.runtime.state_dir / FOLDER, session_id)
     return DeleteResult(session_id=session_id)

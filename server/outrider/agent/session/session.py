@@ -245,7 +245,7 @@ class Session:
         if rests and state.turn is not None:
             registry = self._services.tools.now(state.turn.mode)
             await recovery.settle(
-                self._context("Outrider", state.current), self._services, state.turn, registry
+                self._context("Outrider", state.current), self._services, state.turn, registry, may_ask=False
             )
         self._touched.update(await recovery.look_at_documents(context, state.journal))
         return None

@@ -11,7 +11,8 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -31,6 +32,7 @@ from outrider.workspace.edits.change import Change
 from outrider.workspace.paths import Folders, Located
 from outrider.workspace.text.encoding import BOM, Decoded, NoText, decode
 from outrider.workspace.text.encoding import encode as as_on_disk
+from outrider.workspace.watch.copies import Lost
 from outrider.workspace.watch.snapshot import (
     CLOCK_STEP,
     Count,
@@ -261,6 +263,20 @@ async def before(context: ToolContext, command: Command) -> Before | None:
     return Before(looked_at, count, meanwhile)
 
 
+@asynccontextmanager
+async def held(context: ToolContext, call: ToolCall, before: Before | None) -> AsyncGenerator[None]:
+    """Have the copies of the files outlive this process until what the command changed is in the log."""
+    if before is None:
+        yield
+        return
+    release = await context.workspace.census.hold(before.count, context.log.turn_id, call.id)
+    try:
+        yield
+    finally:
+        await context.log.settled()
+        await release()
+
+
 async def record(context: ToolContext, call: ToolCall, command: str, before: Before | None) -> Recorded:
     """Look at the files again, and record what the command changed.
 
@@ -434,7 +450,7 @@ def _others(
     # A search lists files in no order.
     found = sorted(differences(before.count, after), key=lambda one: (one.kind == "created", one.path))
     for one in found:
-        located = _as_counted(one, folders, roots)
+        located = _as_counted(one.path, folders, roots)
         if located is None:
             continue
         if one.before is not None and in_place_of_folder(located.resolved, real_roots) is not None:
@@ -484,14 +500,24 @@ def _others(
     return changed, touched, lost
 
 
-def _as_counted(one: Difference, folders: Folders, roots: Sequence[tuple[Path, Path]]) -> Located | None:
+def left_behind(folders: Folders, lost: Sequence[Lost]) -> list[Copied]:
+    """The files that are not as they were before a command that was cut off. Blocks."""
+    roots = [(folder.path, Path(os.path.realpath(folder.path))) for folder in folders.folders]
+    return [
+        Copied(located, one.path, one.content, one.mode, one.is_gone)
+        for one in lost
+        if (located := _as_counted(one.path, folders, roots)) is not None
+    ]
+
+
+def _as_counted(path: Path, folders: Folders, roots: Sequence[tuple[Path, Path]]) -> Located | None:
     """Where a file was when it was counted, whatever a link in its place, or above it, leads to now. Blocks."""
-    located = folders.locate_now(bytes_spelled_out(str(one.path)))
+    located = folders.locate_now(bytes_spelled_out(str(path)))
     if not isinstance(located, Located) or located.own:
         return None
     for root, real in roots:
-        if one.path.is_relative_to(root):
-            return replace(located, resolved=real / one.path.relative_to(root), inside=True)
+        if path.is_relative_to(root):
+            return replace(located, resolved=real / path.relative_to(root), inside=True)
     return located if located.inside else None
 
 

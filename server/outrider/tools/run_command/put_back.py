@@ -1,7 +1,8 @@
 """Files that a command changed and undo cannot restore, as they hold no text: in mode `auto` the user may have them put back at once.
 
 The mode asks nothing before a command because all can be undone. Of these files the copies from before the command are there
-until the next one, so they are asked about now.
+until the next one, so they are asked about now. Where the server was killed while the command ran, they are asked about when its turn
+goes on.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from typing import Final
 from outrider.permissions.policy.decide import Access
 from outrider.ports.model import ToolCall
 from outrider.tools.context import Action, ToolContext, ToolResult, ok
+from outrider.tools.run_command.shown import in_one_line
 from outrider.workspace.disk import disk
 from outrider.workspace.disk.disk import DiskProblem
 from outrider.workspace.paths import Located
@@ -47,7 +49,9 @@ class Copied:
         return f"{self.located.shown} ({'deleted' if self.is_gone else 'changed'})"
 
 
-async def offer(context: ToolContext, call: ToolCall, command: str, found: Sequence[Copied]) -> list[str]:
+async def offer(
+    context: ToolContext, call: ToolCall, command: str, found: Sequence[Copied], *, cut_off: bool = False
+) -> list[str]:
     """Ask whether these are put back, and do so after a yes.
 
     Args:
@@ -55,14 +59,15 @@ async def offer(context: ToolContext, call: ToolCall, command: str, found: Seque
         call: The call of the command.
         command: The command.
         found: The files, as they were.
+        cut_off: Whether the command was cut off when the server stopped, so that nobody knows who changed them.
 
     Returns:
         What the result of the call says of it.
     """
-    if context.rules.permission_mode != "auto" or not found:
+    if not found:
         return []
     now = [await asyncio.to_thread(disk.read_bytes, one.path, _MOST_BYTES) for one in found]
-    action = _question(found, now)
+    action = _question(found, now, command if cut_off else None)
     if (await context.user.approve(call, action, ())).decision != "put_back":
         return ["the user kept them as they are now"]
     roots = [folder.path for folder in context.workspace.folders.folders]
@@ -79,6 +84,12 @@ async def offer(context: ToolContext, call: ToolCall, command: str, found: Seque
             )
     done = "they were restored, as the user chose"
     return [f"{done}, but for {'; '.join(problems)}" if problems else done]
+
+
+def named(found: Sequence[Copied]) -> str:
+    """The first of them by name, and how many more there are."""
+    names = ", ".join(one.located.shown for one in found[:_MOST_NAMED])
+    return f"{names} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else names
 
 
 def _restore(one: Copied, now: bytes | DiskProblem, roots: Sequence[Path]) -> DiskProblem | None:
@@ -120,21 +131,27 @@ def _is_no_file(path: Path) -> bool:
     return False
 
 
-def _question(found: Sequence[Copied], now: Sequence[bytes | DiskProblem]) -> Action:
+def _question(found: Sequence[Copied], now: Sequence[bytes | DiskProblem], cut_off: str | None) -> Action:
     async def perform() -> ToolResult:
         return ok("")
 
     marks = [hashlib.sha256(one).hexdigest() if isinstance(one, bytes) else "" for one in now]
     listed = [[str(one.path), mark] for one, mark in zip(found, marks, strict=True)]
-    names = [one.located.shown for one in found[:_MOST_NAMED]]
-    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    named = f"{', '.join(names)}{more}"
+    if cut_off is None:
+        these = "the files that the command changed and undo cannot restore"
+        why = "They hold no text, or something else has their place now, so a later undo cannot restore them:"
+    else:
+        these = "the files that are not as they were before the command that was interrupted"
+        why = (
+            f"“{in_one_line(cut_off)}” was interrupted when the server stopped. Since it began, it or someone else "
+            "changed these files:"
+        )
     return Action(
         access=Access("edit", paths=[one.located.names for one in found]),
         perform=perform,
-        title=f"{PUT_BACK}: {named}",
-        summary=f"Restore the files that the command changed and undo cannot restore: {named}",
-        detail="They hold no text, or something else has their place now, so a later undo cannot restore them:\n"
+        title=f"{PUT_BACK}: {named(found)}",
+        summary=f"Restore {these}: {named(found)}",
+        detail=f"{why}\n"
         f"{''.join(f'- {one.said}{chr(10)}' for one in found[:_MOST_NAMED])}"
         f"“{PUT_BACK}” restores them as they were before the command; “{KEEP}” leaves them as they are now.",
         digest=hashlib.sha256(json.dumps(listed).encode("utf-8", "surrogatepass")).hexdigest(),

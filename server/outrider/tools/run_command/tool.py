@@ -28,7 +28,7 @@ from outrider.processes.sandbox import TOO_MANY, Confined, Reached, sign_of_sand
 from outrider.tools.context import Action, ToolContext, ToolResult, error, ok
 from outrider.tools.nearest import missing
 from outrider.tools.registry import MOST_CONTENT, Params, Tool
-from outrider.tools.run_command import checks, effects, planted, put_back
+from outrider.tools.run_command import checks, cut_off, effects, planted, put_back
 from outrider.tools.run_command.command_line import (
     folders_on_the_way,
     look_at,
@@ -43,6 +43,7 @@ from outrider.tools.run_command.pipes import with_status_of_pipes
 from outrider.tools.run_command.shown import explained, folded, in_one_line, is_whole_in_one_line, summary
 from outrider.tools.unsaved import saved_by_client
 from outrider.workspace.paths import OWN_FOLDER, PathProblem
+from outrider.workspace.watch.obeyed_files import Sight
 from outrider_protocol import RUN_OUTSIDE, RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
 from outrider_protocol.events import CheckFailure, CheckKind, JobFinished, JobStarted, Ran
 
@@ -502,6 +503,15 @@ class _Run:
         if obeyed is not None:
             await workspace.on_command(self._params.command)
         files = await effects.before(context, self._command)
+        async with effects.held(context, self._call, files):
+            result, changed = await self._with_effects(confined, files, obeyed)
+        return result, unsaved, changed
+
+    async def _with_effects(
+        self, confined: Confined, files: effects.Before | None, obeyed: Sight | None
+    ) -> tuple[CommandResult | SpawnProblem, list[str]]:
+        """Start it, see it to its end, and record what it changed."""
+        context = self._context
         try:
             result = await self._started(confined)
         except asyncio.CancelledError:
@@ -511,7 +521,7 @@ class _Run:
         recorded = await effects.record(context, self._call, self._params.command, files)
         changed = list(recorded.notes)
         if obeyed is not None:
-            await workspace.on_command(self._params.command)
+            await context.workspace.on_command(self._params.command)
             changed += await planted.settle(
                 context,
                 self._call,
@@ -520,8 +530,9 @@ class _Run:
                 confined=confined.confinement is not None,
                 by_others=(lambda _: False) if files is None else files.meanwhile.wrote,
             )
-        changed += await put_back.offer(context, self._call, self._params.command, recorded.lost)
-        return result, unsaved, changed
+        if context.rules.permission_mode == "auto":
+            changed += await put_back.offer(context, self._call, self._params.command, recorded.lost)
+        return result, changed
 
     async def _started(self, confined: Confined) -> CommandResult | SpawnProblem:
         """Start it, and see it to its end."""
@@ -718,4 +729,5 @@ RUN_COMMAND = Tool(
     "execute",
     RunCommand,
     plan_run,
+    settle=cut_off.settle,
 )

@@ -7,11 +7,12 @@ mark of a file moved. Links, folders and shut files are seen from outside alone.
 """
 
 import asyncio
+import logging
 import os
 import re
 import stat
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +26,10 @@ from outrider.workspace.disk.file_stat import GRANULARITY, Status, status_of
 from outrider.workspace.paths import OWN_FOLDER
 from outrider.workspace.search import Files, Search, SearchProblem
 from outrider.workspace.watch import copies
-from outrider.workspace.watch.copies import Copies
+from outrider.workspace.watch.copies import Copied, Copies, Lost
 from outrider.workspace.watch.notices import Notice, Notices
+
+log = logging.getLogger(__name__)
 
 _LEFT_OVER: Final = linear("workspace.left-over", name_pattern(LEFT_OVER))
 
@@ -388,6 +391,37 @@ class Census:
             self._copies = None
         return why
 
+    async def hold(self, count: Count, turn_id: str, call_id: str) -> Callable[[], Awaitable[None]]:
+        """Have the copies of a moment outlive this process, if there are any, until what comes back is called.
+
+        Args:
+            count: The files at that moment.
+            turn_id: The turn whose command is about to run.
+            call_id: Its call.
+        """
+        held, release = count.contents, _nothing
+        if isinstance(held, Copied):
+            try:
+                release = await asyncio.to_thread(held.hold, turn_id, call_id, count.files)
+            except OSError as problem:
+                log.warning("the copies of the files would not outlive this process: %s", problem)
+
+        async def released() -> None:
+            await asyncio.to_thread(release)
+
+        return released
+
+    async def lost(self, turn_id: str, call_id: str) -> tuple[Sequence[Lost], Callable[[], None]] | None:
+        """What is not as it was before a command whose process was killed, and what forgets it; None where no copies are left."""
+        if self.copies_in is None:
+            return None
+        return await asyncio.to_thread(copies.lost, self.copies_in, turn_id, call_id)
+
+    async def forget(self, turns: Collection[str]) -> None:
+        """Remove the copies that are left of the commands of some turns."""
+        if self.copies_in is not None:
+            await asyncio.to_thread(copies.forget, self.copies_in, turns)
+
     @property
     def look_seconds(self) -> float:
         """How long a look at the files, and at what became of them, may take."""
@@ -556,6 +590,10 @@ class Census:
             return replace(count, unkept=copied)
         self._last = replace(count, contents=copied)
         return self._last
+
+
+def _nothing() -> None:
+    pass
 
 
 def differences(before: Count, after: Count) -> Iterator[Difference]:
