@@ -440,6 +440,8 @@ class Verdict(TypedDict):
     fixed: list[Problem]
     fixedCount: int
     unjudged: NotRequired[int]
+    unfollowed: NotRequired[int]
+    silent: NotRequired[list[str]]
 
 class Recalled(TypedDict):
     question: str

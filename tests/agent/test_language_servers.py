@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from scripting import DONE, call, result, step
 
+from outrider.language.languages import Check
 from outrider.testing import language_server
 
 TOY = str(Path(language_server.__file__))
@@ -341,3 +342,94 @@ async def test_what_others_write_on_disk_is_told_to_the_servers(begin, code, tmp
     ]
     assert [one["type"] for one in told[0]["params"]["changes"]] == [1]
     assert result(editor, 2) == ("ok", "c.py:1: def more")
+
+
+def with_ruff(**script):
+    """Settings with a linter besides, which looks at one file alone."""
+    linter = {"command": [sys.executable, "-m", "ruff", "server"], "languages": ["python"]}
+    return {"languageServers": {**with_toy(**script)["languageServers"], "ruff": linter}, "reminders": False}
+
+
+async def test_a_linter_alone_does_not_say_that_nothing_breaks(begin, code, monkeypatch):
+    monkeypatch.setattr("outrider.agent.loop.judging.QUESTION_SECONDS", 10)
+    monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 10)
+    settings = with_ruff()
+    del settings["languageServers"]["toy"]
+    editor = await begin("neovim-0.11", [step(BREAK), DONE], settings, answers=["Allow once"])
+    await editor.run("Rename it.")
+    assert "ruff finds no new errors.\n" in editor.questions[0].message
+    assert "no new problems found by ruff." in result(editor)[1]
+
+
+async def test_who_has_not_come_to_a_verdict_is_named_beside_who_has(begin, code, monkeypatch):
+    for name in ("QUESTION_SECONDS", "RESULT_SECONDS", "REQUEST_SECONDS"):
+        monkeypatch.setattr(f"outrider.agent.loop.judging.{name}", 2.5)
+    settings = with_ruff(never=["textDocument/diagnostic"])
+    editor = await begin("neovim-0.11", [step(BREAK), DONE], settings, answers=["Allow once"])
+    await editor.run("Rename it.")
+    assert "ruff finds no new errors; no verdict yet from toy.\n" in editor.questions[0].message
+    assert editor.events_of("approval.requested")[0]["data"]["trial"]["silent"] == ["toy"]
+    assert "no new problems found by ruff. But no verdict yet from toy;" in result(editor)[1]
+
+
+@pytest.mark.parametrize(
+    "script", [{"modified": 999}, {"crash": "textDocument/diagnostic"}, {"crash": "initialize"}], ids=str
+)
+async def test_a_verdict_that_does_not_come_is_said(begin, code, monkeypatch, script):
+    monkeypatch.setattr("outrider.agent.loop.judging.QUESTION_SECONDS", 10)
+    monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 10)
+    editor = await begin(
+        "neovim-0.11", [step(BREAK), DONE], {**with_toy(**script), "reminders": False}, answers=["Allow once"]
+    )
+    await editor.run("Rename it.")
+    assert "No verdict from toy.\n" in editor.questions[0].message
+    assert "Language server: no verdict from toy." in result(editor)[1]
+
+
+async def test_only_one_request_waits_for_a_server_that_does_not_come_to_a_verdict(begin, code, monkeypatch):
+    monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 0.05)
+    monkeypatch.setattr("outrider.language.languages.JUDGE_SECONDS", 5)
+    waited = []
+    within = Check.within
+
+    async def noted(check, seconds, clock):
+        waited.append(seconds)
+        return await within(check, seconds, clock)
+
+    monkeypatch.setattr(Check, "within", noted)
+    settings = {**with_toy(never=["textDocument/diagnostic"]), "permissionMode": "full", "reminders": False}
+    reads = [step(call("read_file", path="b.py", called=f"read{number}")) for number in range(3)]
+    await (await begin("neovim-0.11", [step(BREAK), *reads, DONE], settings)).run("Rename it.")
+    assert [seconds for seconds in waited if seconds == 3.0] == [3.0]
+    assert waited.count(0) >= 2
+
+
+async def test_a_promised_verdict_that_does_not_come_is_taken_back(begin, code, monkeypatch):
+    monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 0.05)
+    script = with_toy(never=["textDocument/diagnostic"])
+    monkeypatch.setattr("outrider.language.languages.JUDGE_SECONDS", 0.5)
+    editor = await begin(
+        "neovim-0.11", [step(BREAK), DONE], {**script, "permissionMode": "full", "reminders": False}
+    )
+    await editor.run("Rename it.")
+    assert "no verdict yet from toy; what is missing is told as soon as it is known" in result(editor)[1]
+    (found,) = editor.events_of("verdict.found")
+    assert found["data"]["told"] == "[Language server, on your edits of before: no verdict from toy.]"
+
+
+async def test_every_name_of_a_large_edit_is_followed_or_counted(begin, code, monkeypatch):
+    monkeypatch.setattr("outrider.agent.loop.judging.RESULT_SECONDS", 10)
+    names = [f"f{number:02}" for number in range(15)]
+    (code / "a.py").write_text("".join(f"def {name}\n" for name in names))
+    (code / "b.py").write_text("use f11\n")
+    (code / "c.py").write_text("use f14\n")
+    write = call(
+        "write_file", path="a.py", content="".join(f"def new{name}\n" for name in names), overwrite=True
+    )
+    read = call("read_file", path="a.py", called="read")
+    settings = {**with_toy(), "permissionMode": "full", "reminders": False}
+    editor = await begin("neovim-0.11", [step(read), step(write), DONE], settings)
+    await editor.run("Rename them.")
+    told = result(editor, 1)[1]
+    assert "this edit introduces 1; who uses 3 more names was not:" in told
+    assert "b.py:1: error: f11 is not defined" in told

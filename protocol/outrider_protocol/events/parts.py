@@ -91,6 +91,10 @@ class Verdict(Wire):
     """How many are gone."""
     unjudged: int | None = None
     """Files that refer to the changed ones and were not looked at, as there are more than 20."""
+    unfollowed: int | None = None
+    """Changed names whose users were not looked for, as there are more than 12."""
+    silent: list[str] | None = None
+    """Language servers of these files that gave no verdict."""
 
 
 class Open(Wire):

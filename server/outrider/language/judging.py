@@ -6,8 +6,9 @@ else is served, whatever happens.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, cast
 
 from outrider.language.connection import (
@@ -18,7 +19,7 @@ from outrider.language.connection import (
     TIMED_OUT,
     Failure,
 )
-from outrider.language.positions import place_of, spelled
+from outrider.language.positions import lines_of, place_of, spelled, units
 from outrider.language.problems import difference
 from outrider.language.server import Server
 from outrider.ports.editor import Reported, Severity
@@ -26,7 +27,7 @@ from outrider.ports.language import Touched, Verdict
 
 MOST_REFERRING: Final = 20
 """Files that refer to a changed one and are judged with it."""
-MOST_NAMES: Final = 6
+MOST_NAMES: Final = 12
 """Names of a changed file whose references are looked up."""
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ class _Tried:
     """The texts of the files that refer to it."""
     unjudged: int
     """How many more there are."""
+    unfollowed: int
+    """Changed names whose users were not looked for."""
 
 
 class Judge:
@@ -98,9 +101,10 @@ class Judge:
         server, generation, end = self._server, self._server.generation, _now() + seconds
         if not (await server.is_loaded(seconds) and await server.is_indexed(end - _now())):
             return None
-        referring = await self._referring(own, end - _now())
-        if referring is None:
+        found = await self._referring(own, end - _now())
+        if found is None:
             return None
+        referring, unfollowed = found
         texts = await server.sources.texts(referring[:MOST_REFERRING])
         opened = {one.uri for one in server.sources.open()}
         around = {
@@ -118,7 +122,7 @@ class Judge:
         after = await server.problems(there, end - _now(), keep=keep)
         if len(after) < len(there):
             return None
-        return _Tried(key, generation, before, after, around, len(referring[MOST_REFERRING:]))
+        return _Tried(key, generation, before, after, around, len(referring[MOST_REFERRING:]), unfollowed)
 
     def _show(self, own: Sequence[Touched], *, is_before: bool) -> None:
         for one in own:
@@ -133,18 +137,20 @@ class Judge:
         introduced, fixed = difference(tried.before, tried.after, least=least)
         texts = {one.uri: one.before if is_trial else one.after for one in own}
         about = {uri: text for uri, text in texts.items() if text is not None}
-        return Verdict(introduced, fixed, {**tried.around, **about}, tried.unjudged)
+        return Verdict(introduced, fixed, {**tried.around, **about}, tried.unjudged, tried.unfollowed)
 
     # --- who refers to it ------------------------------------------------------------------------------------
 
-    async def _referring(self, own: Sequence[Touched], seconds: float) -> list[str] | None:
-        """The files that refer to what an edit touches, those that do so most often first; None where that is not known in time.
+    async def _referring(self, own: Sequence[Touched], seconds: float) -> tuple[list[str], int] | None:
+        """The files that refer to what an edit touches, those that do so most often first, and how many names were not followed.
+
+        None where that is not known in time.
 
         A server that has just read a large project can need longer for it than for its problems. That there are none would then be false.
         """
         server = self._server
         if not (server.looks_across_files and server.can("textDocument/references")):
-            return []
+            return [], 0
         counts: dict[str, int] = {}
         changed = {one.uri for one in own}
         named = await asyncio.gather(*(self._names(one, seconds) for one in own))
@@ -157,7 +163,8 @@ class Judge:
             for uri in said or ():
                 if uri not in changed:
                     counts[uri] = counts.get(uri, 0) + 1
-        return sorted(counts, key=lambda uri: (-counts[uri], uri))
+        referring = sorted(counts, key=lambda uri: (-counts[uri], uri))
+        return referring, len(places[MOST_NAMES:])
 
     async def _asked(self, method: str, params: Any, seconds: float) -> Any:
         """What it says; once more where that is nothing, as a server says that something else has just interrupted."""
@@ -175,7 +182,18 @@ class Judge:
         found: list[tuple[int, Any]] = []
         _touching(said, one.lines, found, 0)
         found.sort(key=lambda pair: -pair[0])  # the innermost first: a method before its class
-        return [(one.uri, at) for _, at in found]
+        return [*((one.uri, at) for _, at in found), *((one.uri, at) for at in self._handed_on(one, said))]
+
+    def _handed_on(self, one: Touched, symbols: Any) -> Iterator[Any]:
+        """Where words stand on changed lines that no symbol has, such as those of an import: others may import them from here."""
+        lines = lines_of(one.before or "")
+        changed = (number for part in one.lines for number in part if number < len(lines))
+        for number in islice(changed, _MOST_LINES):
+            inside: list[tuple[int, Any]] = []
+            _touching(symbols, [range(number, number + 1)], inside, 0)
+            line = lines[number][:_LONGEST_LINE]
+            for column in _words(line) if not inside else ():
+                yield {"line": number, "character": units(line, column, self._server.encoding)}
 
     async def _references(self, uri: str, at: Any, seconds: float) -> list[str] | None:
         params = {"textDocument": {"uri": uri}, "position": at, "context": {"includeDeclaration": False}}
@@ -184,6 +202,18 @@ class Judge:
             return None if isinstance(said, Failure) and said.code in _UNANSWERED else []
         found = (spelled(str(_get(one, "uri"))) for one in cast("list[Any]", said))
         return [uri for uri in found if uri is not None and self._server.serves(uri)]
+
+
+def _words(line: str) -> Iterator[int]:
+    """Where the names in a line begin."""
+    at = 0
+    while at < len(line):
+        end = at
+        while end < len(line) and (line[end] if end == at else f"_{line[end]}").isidentifier():
+            end += 1
+        if end > at and line[at:end] not in _KEYWORDS:
+            yield at
+        at = max(end, at + 1)
 
 
 def _touching(symbols: Any, lines: Sequence[range], found: list[tuple[int, Any]], depth: int) -> None:
@@ -206,6 +236,34 @@ def _touching(symbols: Any, lines: Sequence[range], found: list[tuple[int, Any]]
 
 _UNANSWERED: Final = frozenset({TIMED_OUT, CLOSED, CANCELLED, CONTENT_MODIFIED, SERVER_CANCELLED})
 """Failures that are no answer: they do not say that nobody refers to a name."""
+_MOST_LINES: Final = 100
+_LONGEST_LINE: Final = 500
+"""Changed lines that are looked at for names that they hand on, and how far."""
+_KEYWORDS: Final = frozenset(
+    [
+        "as",
+        "async",
+        "await",
+        "const",
+        "def",
+        "default",
+        "export",
+        "from",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "package",
+        "pub",
+        "return",
+        "type",
+        "use",
+        "var",
+        "with",
+    ]
+)
+"""Words that begin or part lines of many languages, and name nothing."""
 _DEEPEST: Final = 8
 _FUNCTIONS: Final = (6, 9, 12)
 """Methods, constructors and functions (LSP 3.17, "SymbolKind"): nobody else refers to what is in them."""

@@ -73,7 +73,11 @@ class Check:
     running: dict[str, asyncio.Task[Verdict | None]]
     is_current: Callable[[Verdict], bool]
     """Whether what a verdict is about is still there."""
+    linters: frozenset[str]
+    """Those of the servers that look at one file alone."""
     _told: set[str] = field(default_factory=set[str])
+    _outdated: set[str] = field(default_factory=set[str])
+    """The servers whose verdict was about texts that are gone."""
 
     async def within(self, seconds: float, clock: Clock) -> Verdict | None:
         """What is known after so many seconds at the latest, of servers that were not told of yet; None where that is nothing."""
@@ -87,12 +91,26 @@ class Check:
                 self._told.add(name)
                 if self.is_current(verdict):
                     verdicts.append(verdict)
+                else:
+                    self._outdated.add(name)
         return _together(verdicts) if verdicts else None
 
     @property
     def waits_for(self) -> list[str]:
         """The servers that may still come to a verdict."""
         return [name for name, task in self.running.items() if not task.done()]
+
+    @property
+    def silent(self) -> list[str]:
+        """The servers that came to no verdict, or to one about texts that are gone."""
+        ended = {name: task for name, task in self.running.items() if task.done() and not task.cancelled()}
+        return [name for name, task in ended.items() if task.result() is None or name in self._outdated]
+
+    @property
+    def linted_by(self) -> list[str]:
+        """The servers that came to a verdict, where none of them looks at more than one file."""
+        judged = self._told - self._outdated
+        return sorted(judged) if judged <= self.linters else []
 
     async def end(self) -> None:
         """Stop judging."""
@@ -393,7 +411,8 @@ class Languages:
             running[server.row.name] = task
             self._judging.add(task)
             task.add_done_callback(self._judging.discard)
-        return Check(running, self.is_current)
+        linters = frozenset(one.row.name for one in servers if one.row.role != "types")
+        return Check(running, self.is_current, linters)
 
     def is_current(self, verdict: Verdict) -> bool:
         """Whether the open documents still have the texts that a verdict is about."""
@@ -540,4 +559,5 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
         sorted((one for verdict in verdicts for one in verdict.fixed), key=order),
         about,
         max(one.unjudged for one in verdicts),
+        max(one.unfollowed for one in verdicts),
     )

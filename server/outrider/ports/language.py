@@ -127,6 +127,8 @@ class Verdict:
     """The texts of the workspace that it was found with, by URI."""
     unjudged: int = 0
     """Files that refer to the changed ones and were not looked at: there are too many."""
+    unfollowed: int = 0
+    """Changed names whose users were not looked for: there are too many."""
 
 
 @dataclass(frozen=True, slots=True)

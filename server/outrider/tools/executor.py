@@ -381,7 +381,7 @@ def _without_sandbox(action: Action) -> Action:
 
 def _with_verdict(action: Action, judged: Judged | None) -> Action:
     """An edit as it is asked for, with what it would do to the problems."""
-    if judged is None or judged.verdict is None:
+    if judged is None:
         return action
     detail = f"{judged.told}\n{action.detail}" if judged.told else action.detail
     return replace(action, detail=detail, trial=judged.verdict)

@@ -1803,6 +1803,8 @@
 ---@field fixedCount? integer
 ---@field introduced? outrider.Problem[]
 ---@field introducedCount? integer
+---@field silent? string[]
+---@field unfollowed? integer
 ---@field unjudged? integer
 
 --- Language servers came to a verdict on edits after their results were given, or looked again at problems that are left.

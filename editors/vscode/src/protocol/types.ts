@@ -1949,6 +1949,8 @@ export interface Verdict {
   fixedCount?: number;
   introduced?: Problem[];
   introducedCount?: number;
+  silent?: string[];
+  unfollowed?: number;
   unjudged?: number;
 }
 

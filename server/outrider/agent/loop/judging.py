@@ -6,17 +6,26 @@ in the result of the call, or in an event of its own.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from outrider.agent.state.record import Record
 from outrider.language.languages import Check, Languages
+from outrider.ports import language
 from outrider.ports.clock import Clock
 from outrider.ports.language import Touched
 from outrider.ports.model import ToolCall
 from outrider.tools.context import Judged
-from outrider.tools.edit.verdicts import for_model, for_user, held_back, on_wire, problem_on_wire, told_later
+from outrider.tools.edit.verdicts import (
+    Heard,
+    for_model,
+    for_user,
+    held_back,
+    on_wire,
+    problem_on_wire,
+    told_later,
+)
 from outrider.workspace.edits.change import Change, Written
 from outrider.workspace.paths import Folders
 from outrider.workspace.text.diff import LineHunk, line_hunks
@@ -32,6 +41,20 @@ REQUEST_SECONDS: Final = 3.0
 """How long the next request waits for a verdict that is still missing."""
 SETTLE_SECONDS: Final = 3.0
 """How long the end of a turn waits to know which errors are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """An edit that is still being judged."""
+
+    check: Check
+    touched: list[Touched]
+    promised: set[str]
+    """The servers of which the model was told that they are still at work."""
+
+
+def _heard(check: Check) -> Heard:
+    return Heard(check.waits_for, check.silent, check.linted_by)
 
 
 class Judging:
@@ -58,8 +81,10 @@ class Judging:
         """
         self._languages, self._folders, self._settings, self._clock = languages, folders, settings, clock
         self._record, self._turn_id = record, turn_id
-        self._pending: list[tuple[Check, list[Touched]]] = []
+        self._pending: list[_Pending] = []
         """Edits of which not all is known yet."""
+        self._slow: set[str] = set()
+        """Servers that a request has waited for in vain: the next one does not."""
 
     async def before(self, call: ToolCall, changes: Sequence[Change]) -> Judged | None:
         """What the edit of a call would do, for as long as a question may wait."""
@@ -74,15 +99,15 @@ class Judging:
             return None
         try:
             found = await check.within(QUESTION_SECONDS, self._clock)
+            heard = _heard(check)
         finally:
             await check.end()
-        if found is None:
-            return None
-        verdict = on_wire(found, self._folders().display_of)
+        verdict = self._on_wire(found, heard)
+        told = for_user(verdict, heard)
+        if verdict is None:
+            return Judged(None, told) if told else None
         may_hold = not self._record.state.turns[self._turn_id].held_back
-        return Judged(
-            verdict, for_user(verdict), held_back(verdict) if verdict.introduced and may_hold else ""
-        )
+        return Judged(verdict, told, held_back(verdict) if verdict.introduced and may_hold else "")
 
     async def after(self, call: ToolCall, done: Sequence[tuple[Change, Written]]) -> Judged | None:
         """What an edit that was made did; what is not known in time is told before the next request."""
@@ -97,21 +122,28 @@ class Judging:
         if check is None:
             return None
         found = await check.within(RESULT_SECONDS, self._clock)
-        if check.waits_for:
-            self._pending.append((check, touched))
-        verdict = None if found is None else on_wire(found, self._folders().display_of)
-        told = for_model(verdict, check.waits_for)
+        heard = _heard(check)
+        if heard.waits_for:
+            self._pending.append(_Pending(check, touched, set(heard.waits_for)))
+        verdict = self._on_wire(found, heard)
+        told = for_model(verdict, heard)
         return Judged(verdict, told) if told else None
 
     async def tell(self) -> None:
         """Record what has become known of edits since their results were given."""
         pending, self._pending = self._pending, []
-        for check, touched in pending:
-            if (found := await check.within(REQUEST_SECONDS, self._clock)) is not None:
-                verdict = on_wire(found, self._folders().display_of)
+        for one in pending:
+            found = await one.check.within(0 if one.promised <= self._slow else REQUEST_SECONDS, self._clock)
+            heard = _heard(one.check)
+            self._slow = (self._slow - one.promised) | set(heard.waits_for)
+            came = one.promised - set(heard.waits_for)
+            # Who was said to be still at work, and comes to nothing, is told too.
+            silent = sorted(came & set(heard.silent))
+            if found is not None or silent:
+                verdict = on_wire(found or language.Verdict(), self._folders().display_of, silent)
                 await self._found(verdict, told_later(verdict))
-            if check.waits_for:
-                self._pending.append((check, touched))
+            if heard.waits_for:
+                self._pending.append(replace(one, promised=set(heard.waits_for)))
 
     async def settle(self) -> None:
         """Look again whether the errors are still there that edits brought: what repaired them may not have been judged."""
@@ -135,11 +167,11 @@ class Judging:
     async def end(self) -> None:
         """Stop judging."""
         pending, self._pending = self._pending, []
-        await asyncio.gather(*(check.end() for check, _ in pending))
+        await asyncio.gather(*(one.check.end() for one in pending))
 
     async def _with_earlier(self, touched: Sequence[Touched]) -> list[Touched]:
         """An edit together with those before it that are still being judged: what is known of these would be about texts that are gone."""
-        earlier = [one for _, files in self._pending for one in files]
+        earlier = [one for pending in self._pending for one in pending.touched]
         await self.end()
         files = {one.uri: one for one in reversed(earlier)}
         for one in touched:
@@ -149,6 +181,10 @@ class Judging:
                 one = replace(known, after=one.after, lines=lines)  # noqa: PLW2901 - the same file
             files[one.uri] = one
         return list(files.values())
+
+    def _on_wire(self, found: language.Verdict | None, heard: Heard) -> Verdict | None:
+        missing = [*heard.waits_for, *heard.silent]
+        return None if found is None else on_wire(found, self._folders().display_of, missing)
 
     async def _found(self, verdict: Verdict, told: str | None) -> None:
         if told is not None:

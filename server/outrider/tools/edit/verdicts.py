@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from outrider.ports.editor import Reported
@@ -25,12 +26,32 @@ HELD: Final = (
 )
 
 
-def on_wire(verdict: Verdict, display: Callable[[str], str]) -> events.Verdict:
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Which servers were heard about an edit."""
+
+    waits_for: Sequence[str] = ()
+    """Those that may still come to a verdict."""
+    silent: Sequence[str] = ()
+    """Those that came to none."""
+    linted_by: Sequence[str] = ()
+    """Those that came to one, where they all look at one file alone."""
+
+    @property
+    def missing(self) -> str:
+        """Who is missing, in words; empty for nobody."""
+        late = f"no verdict yet from {', '.join(self.waits_for)}" if self.waits_for else ""
+        none = f"no verdict from {', '.join(self.silent)}" if self.silent else ""
+        return "; ".join(filter(None, (late, none)))
+
+
+def on_wire(verdict: Verdict, display: Callable[[str], str], silent: Sequence[str] = ()) -> events.Verdict:
     """A verdict as an event has it.
 
     Args:
         verdict: The verdict.
         display: How the file of a URI is written.
+        silent: The servers that gave none.
     """
     return events.Verdict(
         introduced=[problem_on_wire(one, display) for one in _spread(verdict.introduced)[:MOST]],
@@ -38,6 +59,8 @@ def on_wire(verdict: Verdict, display: Callable[[str], str]) -> events.Verdict:
         fixed=[problem_on_wire(one, display) for one in _spread(verdict.fixed)[:MOST]],
         fixed_count=len(verdict.fixed),
         unjudged=verdict.unjudged or None,
+        unfollowed=verdict.unfollowed or None,
+        silent=list(silent) or None,
     )
 
 
@@ -72,30 +95,41 @@ def line_of(one: events.Problem) -> str:
     return f"{_place(one)}: {one.severity}: {one.message}{f' [{who}]' if who else ''}"
 
 
-def for_user(verdict: events.Verdict) -> str:
-    """What an approval says of an edit that was tried."""
-    if not verdict.introduced_count and not verdict.fixed_count:
-        return f"Introduces no errors{_unjudged(verdict, ' in the files that were looked at; {}')}."
-    summed = _sum(verdict)
-    lines = [f"{summed[0].upper()}{summed[1:]}{_unjudged(verdict, '; {}')}:", *_lines(verdict, MOST_SHOWN)]
-    return "\n".join(lines)
-
-
-def for_model(verdict: events.Verdict | None, waits_for: Sequence[str]) -> str:
-    """What the result of an edit says of it."""
-    late = (
-        f"no verdict yet from {', '.join(waits_for)}; it is told as soon as it is known." if waits_for else ""
-    )
+def for_user(verdict: events.Verdict | None, heard: Heard) -> str:
+    """What an approval says of an edit that was tried; empty where nobody judges it."""
+    missing = heard.missing
     if verdict is None:
-        return f"{VERDICT}{late}" if late else ""
+        return f"{_begun(missing)}." if missing else ""
+    if not verdict.introduced_count and not verdict.fixed_count:
+        none = (
+            f"{', '.join(heard.linted_by)} finds no new errors" if heard.linted_by else "Introduces no errors"
+        )
+        seen = _unjudged(verdict, " in the files that were looked at; {}")
+        return f"{none}{seen}{f'; {missing}' if missing else ''}."
+    return "\n".join(
+        [
+            f"{_begun(_sum(verdict))}{_unjudged(verdict, '; {}')}{f'; {missing}' if missing else ''}:",
+            *_lines(verdict, MOST_SHOWN),
+        ]
+    )
+
+
+def for_model(verdict: events.Verdict | None, heard: Heard) -> str:
+    """What the result of an edit says of it; empty where nobody judges it."""
+    missing = heard.missing
+    if heard.waits_for:
+        missing += "; what is missing is told as soon as it is known"
+    if verdict is None:
+        return f"{VERDICT}{missing}." if missing else ""
     if not verdict.introduced_count and not verdict.fixed_count:
         seen = _unjudged(verdict, " in the files that were looked at; {}")
-        return f"{VERDICT}no new problems{seen}.{f' But {late}' if late else ''}"
+        by = f" found by {', '.join(heard.linted_by)}" if heard.linted_by else ""
+        return f"{VERDICT}no new problems{by}{seen}.{f' But {missing}.' if missing else ''}"
     return "\n".join(
         [
             f"{VERDICT}this edit {_sum(verdict)}{_unjudged(verdict, '; {}')}:",
             *_lines(verdict, MOST_TOLD),
-            *([f"[{late}]"] if late else []),
+            *([f"[{missing}.]"] if missing else []),
         ]
     )
 
@@ -103,7 +137,8 @@ def for_model(verdict: events.Verdict | None, waits_for: Sequence[str]) -> str:
 def told_later(verdict: events.Verdict) -> str | None:
     """What the model is told of edits after their results were given; None for nothing new."""
     if not verdict.introduced_count and not verdict.fixed_count:
-        return None
+        silent = ", ".join(verdict.silent or ())
+        return f"[Language server, on your edits of before: no verdict from {silent}.]" if silent else None
     return "\n".join(
         [
             f"[Language server, on your edits of before: they {_sum(verdict, plural=True)}{_unjudged(verdict, '; {}')}:]",
@@ -131,9 +166,18 @@ def _sum(verdict: events.Verdict, *, plural: bool = False) -> str:
 
 
 def _unjudged(verdict: events.Verdict, form: str) -> str:
-    """How many files that refer to the changed ones were not looked at; empty for none."""
-    count = verdict.unjudged or 0
-    return form.format(f"{count} more file{'s' if count > 1 else ''} that use it were not") if count else ""
+    """What was not looked at of what refers to the changed files; empty for nothing."""
+    files, names = verdict.unjudged or 0, verdict.unfollowed or 0
+    parts = [
+        f"{files} more file{'s' if files > 1 else ''} that use it were not" if files else "",
+        f"who uses {names} more name{'s' if names > 1 else ''} was not" if names else "",
+    ]
+    said = " and ".join(filter(None, parts))
+    return form.format(said) if said else ""
+
+
+def _begun(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def _lines(verdict: events.Verdict, most: int) -> list[str]:
