@@ -41,6 +41,7 @@ app: Final = typer.Typer(
     help="A coding agent behind the Language Server Protocol: one process, any editor.",
     epilog="Exit codes of run and demo: 0 completed, 1 failed or refused, 2 usage or settings, "
     "3 waiting for an answer, 4 budget exhausted, 5 a check failed or did not run, 130 cancelled. "
+    "permissions check: 0 allowed, 3 would ask, 1 refused. "
     "For every command: 141 if the reader of its output closed the pipe.",
 )
 

@@ -45,7 +45,7 @@ def check(
 ) -> None:
     """Say whether a command would be allowed, asked for or denied, part by part, and why. Nothing runs.
 
-    Exit code 0 whatever the decision is; 2 for wrong arguments.
+    Exit code 0: it is allowed, 3: it would ask, 1: it is refused, 2: the arguments are wrong.
     """
     from outrider.cli.policy import permissions
 

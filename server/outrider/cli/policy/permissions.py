@@ -47,6 +47,8 @@ from outrider_protocol.settings import PermissionMode, Settings
 
 Object = dict[str, Any]
 _STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
+_EXIT: Final = {"allow": ExitCode.COMPLETED, "ask": ExitCode.NEEDS_INPUT, "deny": ExitCode.FAILED}
+"""As `outrider run` exits where it may, where it waits for an answer, and where it is refused."""
 
 
 def open_ledger(rules: Path | None, workspace: Path) -> Ledger:
@@ -182,6 +184,9 @@ def check(
         workspace: Where it would run.
         out: A console for a user; None for one JSON object on `raw`.
         raw: Where that object goes.
+
+    Returns:
+        The decision: 0 allowed, 3 it would ask, 1 refused.
     """
     trust = open_file().of(os.path.realpath(workspace))
     if trust == "read-only":
@@ -224,7 +229,7 @@ def check(
             for part in parts
         ]
         print(json.dumps(answer, ensure_ascii=False), file=raw)
-        return ExitCode.COMPLETED
+        return _EXIT[judgement.verdict]
     out.print(Text.assemble((judgement.verdict, _STYLES[judgement.verdict]), f"  {visible(reason)}"))
     for part in parts:
         through = f" through {', '.join(part.program.through)}" if part.program.through else ""
@@ -236,7 +241,7 @@ def check(
                 f"  {shown}{through}: {visible(part.reason)}",
             )
         )
-    return ExitCode.COMPLETED
+    return _EXIT[judgement.verdict]
 
 
 def _parts(access: Access, judgement: Judgement, ledger: Ledger, mode: PermissionMode) -> list[Part]:
