@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 import outrider_protocol as names
+from outrider_protocol.choices import Effect, ProviderKind
 from outrider_protocol.events import (
     Conflict,
     Context,
@@ -31,7 +32,7 @@ from outrider_protocol.events import (
 )  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import Effect, EnvName, LimitsPatch, Price, ProviderKind, Thinking, Tier
+from outrider_protocol.settings import EnvName, LimitsPatch, Price, Thinking, Tier
 from outrider_protocol.wire import Wire
 
 Text = Annotated[str, Field(min_length=1)]

@@ -18,6 +18,7 @@ from typist import Typist
 
 from outrider.cli import look
 from outrider.cli.main import main
+from outrider.cli.sessions import sessions
 
 FIX = {
     "text": "I'll fix it.",
@@ -118,7 +119,7 @@ async def test_sessions_are_listed_without_a_server_where_all_have_finished(
 
     async def listed(workspace: Path) -> str:
         console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
-        assert await look.sessions(workspace, options, console) == 0
+        assert await sessions(workspace, options, console) == 0
         return console.file.getvalue()
 
     assert await listed(tmp_path / "workspace") == ""

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from outrider.cli.main import app, main
+from outrider.permissions.policy.rules import Rule
 
 WAITING = {"turns": [{"tool_calls": [{"name": "ask_user", "input": {"question": "Which one?"}}]}]}
 DONE = {"turns": [{"text": "Done."}]}
@@ -76,7 +77,12 @@ GIVING = {
     "scenario from": "scenario from {base}/exported.json",
     "permissions check": "permissions check ls",
     "permissions list": "permissions list",
+    "permissions add": "permissions add deny curl",
+    "permissions remove": "permissions remove {rule}",
     "trust list": "trust list",
+    "trust add": "trust add",
+    "trust refuse": "trust refuse",
+    "trust forget": "trust forget {base}/trusted",
 }
 
 
@@ -120,7 +126,8 @@ def outrider(home, monkeypatch, capfd):
     surround(monkeypatch, home)
 
     def run(line):
-        code = main(shlex.split(line.format(base=home)))
+        rule = Rule("allow", "run_command", "git log", workspace=str(home / "work"))
+        code = main(shlex.split(line.format(base=home, rule=rule.id)))
         return code, *capfd.readouterr()
 
     yield run

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import outrider_protocol as names
+from outrider.cli.exits import ExitCode
 from outrider.cli.export import hand_over
 from outrider.cli.look import RefusedError, server_of
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import one_line, visible
 
 Object = dict[str, Any]

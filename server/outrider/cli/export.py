@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import outrider_protocol as names
-from outrider.cli.look import NO_SESSIONS, RefusedError, latest_session, server_of
+from outrider.cli.exits import ExitCode
+from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.problems import Problems
 from outrider.cli.render import counted
-from outrider.cli.run import ExitCode
+from outrider.cli.sessions import NO_SESSIONS
 from outrider.store.exported import ExportProblem, parse_export
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})

@@ -1,34 +1,41 @@
-"""The command line: reads arguments, runs one thing, gives an exit code. The work is in the other modules."""
+"""The command line: reads arguments, runs one thing, gives an exit code. The work is in the other modules.
 
-import asyncio
+Each command imports them itself, so that none waits for what only another one needs.
+"""
+
+import contextlib
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
-from pydantic import ValidationError
 from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
 from typer.exceptions import TyperException
 
 import outrider
-from outrider.cli import look
-from outrider.cli.answers import Rules, can_match
-from outrider.cli.demo import run_demo
-from outrider.cli.policy import permission_commands, trust_commands
-from outrider.cli.problems import Problems
-from outrider.cli.render import Renderer
-from outrider.cli.run import ExitCode, Task, run_task
-from outrider.cli.terminal import keyboard, make_console
-from outrider_protocol.settings import (
-    THINKING_LEVELS,
-    Mode,
-    PermissionMode,
-    ProviderKind,
-    Settings,
-    UndoScope,
+from outrider.cli.exits import ExitCode
+from outrider.cli.options import (
+    CheckOption,
+    ForceOption,
+    KeyOption,
+    KindOption,
+    ModelOption,
+    OutputOption,
+    SessionArgument,
+    StateOption,
+    UrlOption,
+    WorkspaceOption,
+    console,
+    ends,
+    folder,
+    level_of_thinking,
+    settings,
+    typed_on,
 )
+from outrider.cli.policy import permission_commands, trust_commands
+from outrider_protocol.choices import Mode, PermissionMode, ProviderKind, UndoScope
 
 Object = dict[str, Any]
 
@@ -44,48 +51,6 @@ app: Final = typer.Typer(
     "permissions check: 0 allowed, 3 would ask, 1 refused. "
     "For every command: 141 if the reader of its output closed the pipe.",
 )
-
-WorkspaceOption = Annotated[
-    Path,
-    typer.Option(
-        "--workspace", "-C", help="The folder to work in. Default: this folder.", show_default=False
-    ),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="PROVIDER/NAME",
-        help="The model. Default: the user's settings, which `outrider setup` writes.",
-    ),
-]
-StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Folder for the logs of sessions.")]
-UrlOption = Annotated[
-    str | None,
-    typer.Option("--provider-url", help="Address of the model's provider, with its version segment (…/v1)."),
-]
-KeyOption = Annotated[
-    str | None, typer.Option("--key-env", help="NAME of the environment variable that holds the key.")
-]
-SessionArgument = Annotated[
-    str | None, typer.Argument(metavar="SESSION", help="The session's id. Default: the latest.")
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="The file to write. Default: standard output.", show_default=False),
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
-KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
-
-
-CheckOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COMMAND",
-        help="A command that decides whether the task is done, such as 'pytest -q'. It runs when the model stops after a change; "
-        "a failure goes back to the model. Can be given several times.",
-    ),
-]
 
 COMPLETE: Final = "_OUTRIDER_COMPLETE"
 """The variable by which a shell asks what can be typed next."""
@@ -113,13 +78,17 @@ def main(argv: list[str]) -> int:
 
 
 def _exit_code(argv: list[str]) -> int:
+    with contextlib.suppress(ImportError):
+        from outrider.cli.plain_values import take_plain_values
+
+        take_plain_values()
     # Without it the answers are not in the form that the scripts of `completion` read.
     completion_init()
     try:
         return app(args=argv, prog_name="outrider", standalone_mode=False, complete_var=COMPLETE) or 0
     except TyperException as slip:
         if message := slip.format_message():  # empty where only the help was wanted
-            Problems().error(message)
+            _error(message)
         return slip.exit_code
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # typer exits with 1 at those that have an errno
@@ -131,8 +100,14 @@ def _exit_code(argv: list[str]) -> int:
         # A path of any option or command may be relative to it, so it is only looked for once one is missing.
         if not _working_directory_is_gone():
             raise
-        Problems().error(GONE)
+        _error(GONE)
         return ExitCode.USAGE
+
+
+def _error(message: str) -> None:
+    from outrider.cli.problems import Problems
+
+    Problems().error(message)
 
 
 def _working_directory_is_gone() -> bool:
@@ -157,7 +132,7 @@ def _common(
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
-        if keyboard(sys.stdout) is None:
+        if typed_on() is None:
             typer.echo(context.get_help())
             raise typer.Exit(ExitCode.USAGE)
         chat()
@@ -188,9 +163,9 @@ def chat(
     options = settings(
         model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
     )
-    if keyboard(sys.stdout) is None:
+    if typed_on() is None:
         raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
-    raise typer.Exit(asyncio.run(hold(folder(workspace), options, session, check or ())))
+    raise ends(hold(folder(workspace), options, session, check or ()))
 
 
 @app.command()
@@ -272,6 +247,12 @@ def run(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Give the agent a task in a folder, and watch and answer it here."""
+    import asyncio
+
+    from outrider.cli.answers import Rules, can_match
+    from outrider.cli.render import Renderer
+    from outrider.cli.run import Task, run_task
+
     of_latest = session is None and (last or goes_on or fork)
     if session is not None and last:
         raise typer.BadParameter("names a session, and --last the latest one", param_hint="--session")
@@ -298,7 +279,7 @@ def run(
     if trust:
         options["trusted"] = True
     shown_on = sys.stderr if json_lines else sys.stdout
-    renderer = Renderer(make_console(shown_on))
+    renderer = Renderer(console(shown_on))
     wanted = Task(
         workspace=folder(workspace),
         options=options,
@@ -314,8 +295,8 @@ def run(
         rules=Rules((*(yes_to or ()), *(f"Run: {one}" for one in check or ()))),
         checks=tuple(check or ()),
     )
-    ended = asyncio.run(run_task(wanted, renderer, keyboard(shown_on), sys.stdout if json_lines else None))
-    raise typer.Exit(ended.code)
+    events_to = sys.stdout if json_lines else None
+    raise typer.Exit(asyncio.run(run_task(wanted, renderer, typed_on(shown_on), events_to)).code)
 
 
 def _standard_input() -> str:
@@ -340,10 +321,10 @@ def demo(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Watch a bug being found, fixed and verified in a small sample project; needs no model."""
+    from outrider.cli.demo import run_demo
+
     options = settings(model, None, None, provider_url, key_env, provider_kind)
-    console = make_console(sys.stdout)
-    code = asyncio.run(run_demo(options, console, None if yes else keyboard(sys.stdout), keep=keep))
-    raise typer.Exit(code)
+    raise ends(run_demo(options, console(), None if yes else typed_on(), keep=keep))
 
 
 @app.command()
@@ -355,9 +336,11 @@ def sessions(
     ] = False,
 ) -> None:
     """List the sessions of a folder, the latest first."""
+    from outrider.cli.sessions import sessions as list_sessions
+
     options = settings(None, None, state_dir)
-    done = look.sessions(folder(workspace), options, make_console(sys.stdout), as_json=as_json)
-    raise typer.Exit(asyncio.run(done))
+    done = list_sessions(folder(workspace), options, console(), as_json=as_json)
+    raise ends(done)
 
 
 @app.command()
@@ -374,13 +357,14 @@ def models(
 
     A key in the environment or a server on a port of this machine is only shown, and used by nobody who did not ask.
     """
-    from outrider.app import surroundings, survey
+    import asyncio
+
+    from outrider.app import survey
     from outrider.cli.models import show
+    from outrider.surroundings import surroundings
 
     options = settings(model, None, None, provider_url, key_env, provider_kind)
-    raise typer.Exit(
-        show(asyncio.run(survey(surroundings(), options)), make_console(sys.stdout), every=every)
-    )
+    raise typer.Exit(show(asyncio.run(survey(surroundings(), options)), console(), every=every))
 
 
 @app.command()
@@ -432,7 +416,7 @@ def setup(
     asks_nothing = yes or as_json or only_list
     if asks_nothing and not only_list and (provider is None or model is None):
         raise typer.BadParameter("needs --provider and --model", param_hint="--yes" if yes else "--json")
-    typed = None if asks_nothing else keyboard(sys.stdout)
+    typed = None if asks_nothing else typed_on()
     if typed is None and not asks_nothing:
         raise typer.BadParameter("needs a terminal, or --provider, --model and --yes", param_hint="setup")
     wanted = steps.Wanted(
@@ -446,7 +430,7 @@ def setup(
         tries=not no_trial,
         lists=only_list,
     )
-    raise typer.Exit(asyncio.run(steps.set_up(wanted, typed, sys.stdout if as_json else None)))
+    raise ends(steps.set_up(wanted, typed, sys.stdout if as_json else None))
 
 
 @app.command()
@@ -466,16 +450,18 @@ def events(
     state_dir: StateOption = None,
 ) -> None:
     """Show the log of a session again."""
+    from outrider.cli import look
+
     options = settings(None, None, state_dir)
     shown = look.events(
         folder(workspace),
         options,
         session,
         first,
-        make_console(sys.stdout),
+        console(),
         sys.stdout if json_lines else None,
     )
-    raise typer.Exit(asyncio.run(shown))
+    raise ends(shown)
 
 
 @app.command()
@@ -493,7 +479,7 @@ def export(
     from outrider.cli.export import export as export_session
 
     done = export_session(folder(workspace), settings(None, None, state_dir), session, output, force=force)
-    raise typer.Exit(asyncio.run(done))
+    raise ends(done)
 
 
 @app.command()
@@ -516,7 +502,7 @@ def report(
     from outrider.cli.report.command import report as write_report
 
     done = write_report(folder(workspace), settings(None, None, state_dir), of, output, force=force)
-    raise typer.Exit(asyncio.run(done))
+    raise ends(done)
 
 
 UndoSession = Annotated[
@@ -586,11 +572,13 @@ def _take_back(
     *,
     redo: bool,
 ) -> None:
+    from outrider.cli import look
+
     given = {"sessionId": session, "scope": scope, "id": of}
     params = {name: value for name, value in given.items() if value is not None}
-    options, console = settings(None, None, state_dir), make_console(sys.stdout)
-    done = look.undo(folder(workspace), options, params, console, keyboard(sys.stdout), redo=redo)
-    raise typer.Exit(asyncio.run(done))
+    options = settings(None, None, state_dir)
+    done = look.undo(folder(workspace), options, params, console(), typed_on(), redo=redo)
+    raise ends(done)
 
 
 @app.command()
@@ -612,7 +600,7 @@ def changes(
 
     options = settings(None, None, state_dir)
     done = show_changes(folder(workspace), options, session, output, patch=patch, force=force)
-    raise typer.Exit(asyncio.run(done))
+    raise ends(done)
 
 
 @app.command()
@@ -637,10 +625,8 @@ def replay(
     from outrider.cli.replay import replay as replay_session
 
     options = settings(None, None, state_dir)
-    done = replay_session(
-        folder(workspace), options, session, first, make_console(sys.stdout), must_agree=must_agree
-    )
-    raise typer.Exit(asyncio.run(done))
+    done = replay_session(folder(workspace), options, session, first, console(), must_agree=must_agree)
+    raise ends(done)
 
 
 @app.command()
@@ -657,8 +643,8 @@ def prompt(
 
     options = settings(None, None, state_dir)
     lines = sys.stdout if as_json else None
-    done = show_prompt(folder(workspace), options, session, make_console(sys.stdout), lines)
-    raise typer.Exit(asyncio.run(done))
+    done = show_prompt(folder(workspace), options, session, console(), lines)
+    raise ends(done)
 
 
 @app.command(name="map")
@@ -683,8 +669,8 @@ def draw_map(
     at_hand: Object = {"files": [within(one, root) for one in files or ()], "prompt": task}
     if tokens is not None:
         at_hand["tokens"] = tokens
-    done = show_map(root, settings(None, None, None), at_hand, make_console(sys.stdout))
-    raise typer.Exit(asyncio.run(done))
+    done = show_map(root, settings(None, None, None), at_hand, console())
+    raise ends(done)
 
 
 @app.command()
@@ -698,9 +684,11 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as `outrider.doctor` has it.")] = False,
 ) -> None:
     """Look at the set-up and say what is wrong."""
+    from outrider.cli import look
+
     options = settings(model, None, state_dir, workspace=workspace)
-    done = look.doctor(folder(workspace), options, make_console(sys.stdout), probe=probe, as_json=as_json)
-    raise typer.Exit(asyncio.run(done))
+    done = look.doctor(folder(workspace), options, console(), probe=probe, as_json=as_json)
+    raise ends(done)
 
 
 scenario_app: Final = typer.Typer(
@@ -754,8 +742,8 @@ def scenario_run(
     from outrider.cli.scenario import How, run_scenarios
 
     how = How(connection, profile, keep=keep, update_golden=update_golden, killed=kill_at_every_event)
-    console = make_console(sys.stderr if json_lines else sys.stdout)
-    raise typer.Exit(run_scenarios(files, how, console, sys.stdout if json_lines else None))
+    shown_on = console(sys.stderr if json_lines else sys.stdout)
+    raise typer.Exit(run_scenarios(files, how, shown_on, sys.stdout if json_lines else None))
 
 
 @scenario_app.command("from")
@@ -774,91 +762,3 @@ def scenario_from(
     from outrider.cli import scenario
 
     raise typer.Exit(scenario.scenario_from(export, output, name, force=force))
-
-
-def folder(path: Path) -> Path:
-    """The workspace folder, absolute.
-
-    Raises:
-        typer.BadParameter: It is not a folder.
-    """
-    absolute = path.expanduser().resolve()
-    if not absolute.is_dir():
-        raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")
-    return absolute
-
-
-def level_of_thinking(given: str) -> str | int:
-    """How much the model is to think, as `outrider.run` takes it.
-
-    Raises:
-        typer.BadParameter: It is no level and no number of tokens.
-    """
-    if given in THINKING_LEVELS:
-        return given
-    if given.isascii() and given.isdigit() and int(given) >= 1:
-        return int(given)
-    levels = ", ".join(THINKING_LEVELS)
-    raise typer.BadParameter(
-        f"“{given}” is neither one of {levels} nor a number of tokens", param_hint="--thinking"
-    )
-
-
-def settings(
-    model: str | None,
-    permission_mode: PermissionMode | None,
-    state_dir: Path | None,
-    provider_url: str | None = None,
-    key_env: str | None = None,
-    provider_kind: str = "openai-chat",
-    *,
-    workspace: Path = Path(),
-) -> Object:
-    """The options of the command line as `initializationOptions`, checked here so that a slip is a usage error.
-
-    Raises:
-        typer.BadParameter: A value cannot be right.
-    """
-    options: Object = {"events": True}
-    if model is not None:
-        options["model"] = model
-        scheme, _, path = model.partition(":")
-        if scheme in {"scripted", "recorded"}:
-            # Relative to the workspace, as in the settings; else to where the command is given.
-            places = [(place / Path(path).expanduser()).resolve() for place in (workspace, Path.cwd())]
-            script = next((place for place in places if place.is_file()), None)
-            if script is None:
-                looked = " nor ".join(dict.fromkeys(map(str, places)))
-                raise typer.BadParameter(f"there is no file {looked}", param_hint="--model")
-            options["model"] = f"{scheme}:{script}"
-        elif "/" not in model:
-            raise typer.BadParameter(
-                f"“{model}” is not provider/name; `outrider models` lists those you have",
-                param_hint="--model",
-            )
-    if permission_mode is not None:
-        options["permissionMode"] = permission_mode
-    if state_dir is not None:
-        options["stateDir"] = str(state_dir.expanduser().resolve())
-    if provider_url is not None:
-        if model is None or "/" not in model:
-            raise typer.BadParameter("needs --model provider/name", param_hint="--provider-url")
-        if not provider_url.startswith(("http://", "https://")):
-            raise typer.BadParameter("must begin with http:// or https://", param_hint="--provider-url")
-        if key_env is not None and not (key_env.isidentifier() and key_env.isascii()):
-            raise typer.BadParameter(
-                "must be the NAME of an environment variable, not the key", param_hint="--key-env"
-            )
-        provider: Object = {"kind": provider_kind, "baseUrl": provider_url}
-        if key_env is not None:
-            provider["apiKeyEnv"] = key_env
-        options["providers"] = {model.partition("/")[0]: provider}
-    elif key_env is not None:
-        raise typer.BadParameter("needs --provider-url", param_hint="--key-env")
-    try:
-        Settings.model_validate(options)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise typer.BadParameter(f"{where}: {first['msg'].removeprefix('Value error, ')}") from problem
-    return options

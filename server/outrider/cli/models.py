@@ -6,8 +6,8 @@ from typing import Final, Protocol
 from rich.console import Console
 
 from outrider.app import Known, Survey
+from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.models.routing.profile import Source, shown
 from outrider.models.survey import Surveyed

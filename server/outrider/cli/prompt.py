@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
-from outrider.cli.look import NO_SESSIONS, RefusedError, latest_session, server_of
+from outrider.cli.exits import ExitCode
+from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
+from outrider.cli.sessions import NO_SESSIONS
 from outrider.cli.terminal import visible
 
 Object = dict[str, Any]

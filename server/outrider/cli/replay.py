@@ -10,10 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from outrider.cli.exits import ExitCode
 from outrider.cli.export import encoded, exported_file, fetch_export
 from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer, counted
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.ports.events import LoggedEvent, to_wire
 from outrider.replay.log import Difference, leaves

@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from outrider.cli.exits import ExitCode
 from outrider.cli.export import exported_file, fetch_export, hand_over
 from outrider.cli.problems import Problems
 from outrider.cli.report.model import report_of
 from outrider.cli.report.page import page_of
-from outrider.cli.run import ExitCode
 from outrider.store.exported import ExportProblem, read_export
 from outrider_protocol.export import Export
 
