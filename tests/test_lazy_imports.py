@@ -13,6 +13,8 @@ from typer._coercion import build_runtime_param
 
 import outrider
 from outrider.cli import plain_values
+from outrider.tools.all import own_tools
+from outrider.tools.names import OWN_TOOLS
 
 _SERVER = Path(outrider.__file__).parent
 _PACKAGES = ("agent", "models", "permissions", "ports", "tools", "workspace")
@@ -113,6 +115,10 @@ def test_a_command_that_needs_no_server_loads_only_what_it_needs(
         "assert not loaded, loaded",
         *line.split(),
     )
+
+
+def test_the_names_of_tools_that_quick_commands_know_are_those_of_the_tools() -> None:
+    assert set(own_tools().names) == OWN_TOOLS
 
 
 def test_a_value_that_is_taken_as_it_is_is_what_typer_would_make_of_it(monkeypatch) -> None:

@@ -487,10 +487,12 @@ class UndoParams(Wire):
     latest: bool = False
     """True: an undo of a turn without `id` fails with `not_latest` if the latest turn changed nothing. A front end
     then asks the user, and names the turn. Ignored by a redo."""
+    dry_run: bool = False
+    """True: nothing is changed or asked; the result says what would be, as the files are now."""
 
 
 class UndoResult(Wire):
-    """What an undo or a redo did."""
+    """What an undo or a redo did, or would do."""
 
     change_id: str
     """The last change it made, itself in the log; empty if there was none."""

@@ -1,5 +1,6 @@
 """The command `changes`: what a session changed, as a list or as a patch."""
 
+import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,8 +22,9 @@ async def changes(
     *,
     patch: bool,
     force: bool,
+    as_json: bool = False,
 ) -> ExitCode:
-    """Write what a session changed to `target`, or to standard output."""
+    """Write what a session changed to `target`, or to standard output: as a list, a patch, or the JSON of either."""
     problems = Problems()
     params: Object = {"format": "patch" if patch else "list"}
     if session_id is not None:
@@ -37,6 +39,10 @@ async def changes(
             )
     except RefusedError as refused:
         return refused.code
+    if as_json:
+        content = json.dumps(given, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        done = await hand_over(content, target, problems, force=force)
+        return ExitCode.COMPLETED if done else ExitCode.FAILED
     text = str(given["patch"]) if patch else listed_changes(given)
     left_out = cast("list[Object]", given.get("leftOut", []))
     for one in left_out:

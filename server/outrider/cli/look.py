@@ -116,6 +116,7 @@ async def undo(
     keyboard: Keyboard | None,
     *,
     redo: bool,
+    lines: TextIO | None = None,
 ) -> ExitCode:
     """Take changes of a session back, or with `redo` bring them back; gives 1 if something was not.
 
@@ -126,6 +127,7 @@ async def undo(
         console: Where it is said what was done.
         keyboard: Where conflicts are asked about.
         redo: Whether it is an undo that is taken back.
+        lines: Where the result goes as JSON instead.
     """
     renderer = Renderer(console)
     answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
@@ -148,7 +150,13 @@ async def undo(
                 done = await client.command(names.UNDO, named, seconds=None)
     except RefusedError as refused:
         return refused.code
-    stayed = show_undone(done, made, console, redo=redo)
+    if lines is not None:
+        print_json(done, lines)
+        stayed = bool(done["conflicts"] or done["notUndoable"])
+    else:
+        if params.get("dryRun"):
+            console.print("nothing is changed; this is what would be:")
+        stayed = show_undone(done, made, console, redo=redo)
     return ExitCode.COMPLETED if done["undone"] and not stayed else ExitCode.FAILED
 
 

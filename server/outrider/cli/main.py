@@ -15,10 +15,12 @@ from typer._completion_shared import get_completion_script
 from typer.exceptions import TyperException
 
 import outrider
+from outrider.cli import remote_commands
 from outrider.cli.exits import ExitCode
 from outrider.cli.options import (
     CheckOption,
     ForceOption,
+    JsonOption,
     KeyOption,
     KindOption,
     ModelOption,
@@ -31,6 +33,7 @@ from outrider.cli.options import (
     ends,
     folder,
     level_of_thinking,
+    read_standard_input,
     settings,
     typed_on,
 )
@@ -263,7 +266,7 @@ def run(
     if plan is not None and (task is not None or mode != "agent"):
         raise typer.BadParameter("a plan is the task: give it alone, without --mode", param_hint="--plan")
     if task == "-":
-        task = _standard_input()
+        task = read_standard_input("TASK")
     if task is not None and not task.strip():
         raise typer.BadParameter("the task is empty", param_hint="TASK")
     for pattern in yes_to or ():
@@ -297,18 +300,6 @@ def run(
     )
     events_to = sys.stdout if json_lines else None
     raise typer.Exit(asyncio.run(run_task(wanted, renderer, typed_on(shown_on), events_to)).code)
-
-
-def _standard_input() -> str:
-    """All of standard input.
-
-    Raises:
-        typer.BadParameter: It is no text.
-    """
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise typer.BadParameter("standard input is not UTF-8 text", param_hint="TASK") from problem
 
 
 @app.command()
@@ -349,6 +340,7 @@ def models(
     provider_url: UrlOption = None,
     key_env: KeyOption = None,
     provider_kind: KindOption = "openai-chat",
+    as_json: JsonOption = False,
     every: Annotated[
         bool, typer.Option("--all", help="Show all models of a provider that has many.")
     ] = False,
@@ -360,10 +352,12 @@ def models(
     import asyncio
 
     from outrider.app import survey
-    from outrider.cli.models import show
+    from outrider.cli.models import print_models, show
     from outrider.surroundings import surroundings
 
     options = settings(model, None, None, provider_url, key_env, provider_kind)
+    if as_json:
+        raise ends(print_models(Path.cwd(), options, console()))
     raise typer.Exit(show(asyncio.run(survey(surroundings(), options)), console(), every=every))
 
 
@@ -521,6 +515,9 @@ ScopeOption = Annotated[
         show_default=False,
     ),
 ]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Change nothing: say what would be changed, as the files are now.")
+]
 IdOption = Annotated[
     str | None,
     typer.Option(
@@ -538,6 +535,8 @@ def undo(
     session: UndoSession = None,
     scope: ScopeOption = None,
     of: IdOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -545,7 +544,7 @@ def undo(
 
     Exit code 0: all is taken back, 1: something was left as it is or cannot be undone, 2: there is no such session.
     """
-    _take_back(session, scope, of, workspace, state_dir, redo=False)
+    _take_back(session, scope, of, workspace, state_dir, redo=False, as_json=as_json, dry_run=dry_run)
 
 
 @app.command()
@@ -553,6 +552,8 @@ def redo(
     session: RedoSession = None,
     scope: ScopeOption = None,
     of: IdOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -560,7 +561,7 @@ def redo(
 
     Exit code 0: all is brought back, 1: something was left as it is or cannot be redone, 2: there is no such session.
     """
-    _take_back(session, scope, of, workspace, state_dir, redo=True)
+    _take_back(session, scope, of, workspace, state_dir, redo=True, as_json=as_json, dry_run=dry_run)
 
 
 def _take_back(
@@ -571,13 +572,24 @@ def _take_back(
     state_dir: Path | None,
     *,
     redo: bool,
+    as_json: bool,
+    dry_run: bool,
 ) -> None:
     from outrider.cli import look
 
-    given = {"sessionId": session, "scope": scope, "id": of}
+    given = {"sessionId": session, "scope": scope, "id": of, "dryRun": dry_run or None}
     params = {name: value for name, value in given.items() if value is not None}
     options = settings(None, None, state_dir)
-    done = look.undo(folder(workspace), options, params, console(), typed_on(), redo=redo)
+    shown_on = sys.stderr if as_json else sys.stdout
+    done = look.undo(
+        folder(workspace),
+        options,
+        params,
+        console(shown_on),
+        typed_on(shown_on),
+        redo=redo,
+        lines=sys.stdout if as_json else None,
+    )
     raise ends(done)
 
 
@@ -592,6 +604,7 @@ def changes(
     patch: Annotated[bool, typer.Option("--patch", help="Print one patch for `git apply`.")] = False,
     output: OutputOption = None,
     force: ForceOption = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -599,7 +612,9 @@ def changes(
     from outrider.cli.changes import changes as show_changes
 
     options = settings(None, None, state_dir)
-    done = show_changes(folder(workspace), options, session, output, patch=patch, force=force)
+    done = show_changes(
+        folder(workspace), options, session, output, patch=patch, force=force, as_json=as_json
+    )
     raise ends(done)
 
 
@@ -615,6 +630,7 @@ def replay(
     must_agree: Annotated[
         bool, typer.Option("--assert", help="Show only the verdict; exit with 1 if there is a difference.")
     ] = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -625,7 +641,15 @@ def replay(
     from outrider.cli.replay import replay as replay_session
 
     options = settings(None, None, state_dir)
-    done = replay_session(folder(workspace), options, session, first, console(), must_agree=must_agree)
+    done = replay_session(
+        folder(workspace),
+        options,
+        session,
+        first,
+        console(),
+        must_agree=must_agree,
+        lines=sys.stdout if as_json else None,
+    )
     raise ends(done)
 
 
@@ -660,6 +684,7 @@ def draw_map(
         typer.Option("--tokens", min=1, max=100_000, help="Approximate length. Default: as in a turn."),
     ] = None,
     task: Annotated[str, typer.Option("--task", help="A task; its words influence the order.")] = "",
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Draw the repository map: the names of the workspace's files that matter for some of them."""
@@ -669,7 +694,7 @@ def draw_map(
     at_hand: Object = {"files": [within(one, root) for one in files or ()], "prompt": task}
     if tokens is not None:
         at_hand["tokens"] = tokens
-    done = show_map(root, settings(None, None, None), at_hand, console())
+    done = show_map(root, settings(None, None, None), at_hand, console(), as_json=as_json)
     raise ends(done)
 
 
@@ -695,6 +720,7 @@ scenario_app: Final = typer.Typer(
     no_args_is_help=True, help="Play scenario files: tests of the agent that need no model."
 )
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(remote_commands.app)
 app.add_typer(permission_commands.app, name="permissions")
 app.add_typer(trust_commands.app, name="trust")
 

@@ -84,6 +84,18 @@ def ends(work: Coroutine[Any, Any, int]) -> typer.Exit:
     return typer.Exit(asyncio.run(work))
 
 
+def read_standard_input(argument: str) -> str:
+    """All of standard input, for an argument that was given as `-`.
+
+    Raises:
+        typer.BadParameter: It is no text.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise typer.BadParameter("standard input is not UTF-8 text", param_hint=argument) from problem
+
+
 def folder(path: Path) -> Path:
     """The workspace folder, absolute.
 

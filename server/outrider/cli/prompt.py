@@ -1,6 +1,5 @@
 """`outrider prompt`: what the model would be sent next, message by message."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -14,7 +13,7 @@ from outrider.cli.exits import ExitCode
 from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.problems import Problems
 from outrider.cli.sessions import NO_SESSIONS
-from outrider.cli.terminal import visible
+from outrider.cli.terminal import print_json, visible
 
 Object = dict[str, Any]
 
@@ -34,7 +33,7 @@ async def prompt(
     except RefusedError as refused:
         return refused.code
     if lines is not None:
-        lines.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
+        print_json(shown, lines)
         return ExitCode.COMPLETED
     for message in cast("list[Object]", shown["messages"]):
         _message(message, console)
@@ -72,7 +71,9 @@ def _counts(shown: Object) -> Table:
     return table
 
 
-async def show_map(workspace: Path, options: Object, at_hand: Object, console: Console) -> ExitCode:
+async def show_map(
+    workspace: Path, options: Object, at_hand: Object, console: Console, *, as_json: bool = False
+) -> ExitCode:
     """Print the repository map of a workspace.
 
     Args:
@@ -80,13 +81,16 @@ async def show_map(workspace: Path, options: Object, at_hand: Object, console: C
         options: Settings of the server.
         at_hand: What the command is given, as it stands on the wire.
         console: Where it goes.
+        as_json: Whether the result of `outrider.map` is printed instead.
     """
     try:
         async with server_of(workspace, options | {"events": False}, Problems()) as client:
             drawn = await client.command(names.MAP, at_hand, seconds=None)
     except RefusedError as refused:
         return refused.code
-    if drawn["text"]:
+    if as_json:
+        print_json(drawn, console.file)
+    elif drawn["text"]:
         console.print(Text(visible(drawn["text"])), soft_wrap=True)
     else:
         console.print("no file in this folder defines names for the map")
