@@ -30,7 +30,9 @@ async def changes(
     if session_id is not None:
         params["sessionId"] = session_id
     try:
-        async with server_of(workspace, options | {"events": False}, problems) as client:
+        async with server_of(
+            workspace, options | {"events": False}, problems, what="looking at the files"
+        ) as client:
             given = await client.command(names.CHANGES, params, seconds=None)
             listed = (
                 given

@@ -93,7 +93,7 @@ async def fetch_export(
 ) -> Object | ExitCode:
     """The export of a session, as JSON data; without an id that of the latest. `problems` show what goes wrong."""
     try:
-        async with server_of(workspace, options | {"events": False}, problems) as client:
+        async with server_of(workspace, options | {"events": False}, problems, what="exporting") as client:
             session_id = session_id or await latest_session(client)
             if session_id is None:
                 problems.error(NO_SESSIONS)

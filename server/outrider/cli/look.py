@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
@@ -14,6 +14,7 @@ import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItems, Rules
 from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
+from outrider.cli.progress import in_progress
 from outrider.cli.render import Renderer, counted
 from outrider.cli.run import exit_of_refusal, explained, with_the_way_to_a_model
 from outrider.cli.sessions import NO_SESSIONS
@@ -51,16 +52,29 @@ async def server_of(
     problems: Problems,
     on_question: OnQuestion = leave_unanswered,
     on_event: OnEvent = ignore,
+    *,
+    what: str | None = None,
 ) -> AsyncGenerator[Client, None]:
     """A server of a workspace, for a few commands that tell of its sessions.
+
+    Args:
+        workspace: Its folder.
+        options: The settings of the server.
+        problems: Shows what goes wrong.
+        on_question: Answers questions.
+        on_event: Is told of events.
+        what: What is waited for, where nothing is shown until the end: a bar says so.
 
     Raises:
         RefusedError: It said no, or failed; `problems` showed why.
     """
     try:
-        async with Client.start(
-            workspace, options, on_question=on_question, on_event=on_event, on_message=problems.message
-        ) as client:
+        async with (
+            nullcontext() if what is None else in_progress(what, problems),
+            Client.start(
+                workspace, options, on_question=on_question, on_event=on_event, on_message=problems.message
+            ) as client,
+        ):
             yield client
     except CommandError as problem:
         problems.error(explained(problem))
@@ -225,7 +239,8 @@ async def doctor(
 ) -> ExitCode:
     """Show the checks of the server, with the model's answer to a probe where that is wanted; gives 1 if one failed."""
     try:
-        async with server_of(workspace, options | {"events": False}, Problems()) as client:
+        what = "asking the models" if probe else "looking at the set-up"
+        async with server_of(workspace, options | {"events": False}, Problems(), what=what) as client:
             checked = cast(
                 "list[Object]",
                 (

@@ -349,16 +349,13 @@ def models(
 
     A key in the environment or a server on a port of this machine is only shown, and used by nobody who did not ask.
     """
-    import asyncio
-
-    from outrider.app import survey
-    from outrider.cli.models import print_models, show
+    from outrider.cli.models import print_models, show_models
     from outrider.surroundings import surroundings
 
     options = settings(model, None, None, provider_url, key_env, provider_kind)
     if as_json:
         raise ends(print_models(Path.cwd(), options, console()))
-    raise typer.Exit(show(asyncio.run(survey(surroundings(), options)), console(), every=every))
+    raise ends(show_models(surroundings(), options, console(), every=every))
 
 
 @app.command()

@@ -24,7 +24,9 @@ async def prompt(
     """Show the next request of a session, without an id of the latest; as JSON to `lines` where that is wanted."""
     problems = Problems()
     try:
-        async with server_of(workspace, options | {"events": False}, problems) as client:
+        async with server_of(
+            workspace, options | {"events": False}, problems, what="reading the log"
+        ) as client:
             session_id = session_id or await latest_session(client)
             if session_id is None:
                 problems.note(NO_SESSIONS)
@@ -84,7 +86,9 @@ async def show_map(
         as_json: Whether the result of `outrider.map` is printed instead.
     """
     try:
-        async with server_of(workspace, options | {"events": False}, Problems()) as client:
+        async with server_of(
+            workspace, options | {"events": False}, Problems(), what="reading the files"
+        ) as client:
             drawn = await client.command(names.MAP, at_hand, seconds=None)
     except RefusedError as refused:
         return refused.code

@@ -116,7 +116,7 @@ class Asked:
         def code(done: Object) -> ExitCode:
             return exit_code(str(done["outcome"])) if "outcome" in done else ExitCode.COMPLETED
 
-        return await self._show(ask, show, code)
+        return await self._show(ask, show, code, what="waiting for the task")
 
     async def jobs(self, action: str, job_id: str | None, session_id: str | None) -> ExitCode:
         """List the background jobs of a folder's sessions, or read one, wait for it or end it."""
@@ -216,6 +216,7 @@ class Asked:
         return await self._show(
             lambda client: client.command(names.IMPORT, given, seconds=None),
             lambda done: self._say(f"{done['sessionId']}: {done['title']}"),
+            what="importing",
         )
 
     # --- what they share -----------------------------------------------------------------------------------------
@@ -225,9 +226,10 @@ class Asked:
         ask: Callable[[Client], Any],
         show: Callable[[Object], None],
         code: Callable[[Object], ExitCode] = lambda _: ExitCode.COMPLETED,
+        what: str = "asking the server",
     ) -> ExitCode:
         try:
-            async with server_of(self._workspace, self._options, self._problems) as client:
+            async with server_of(self._workspace, self._options, self._problems, what=what) as client:
                 done = await ask(client)
         except RefusedError as refused:
             return refused.code

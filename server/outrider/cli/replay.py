@@ -13,6 +13,7 @@ from rich.text import Text
 from outrider.cli.exits import ExitCode
 from outrider.cli.export import encoded, exported_file, fetch_export
 from outrider.cli.problems import Problems
+from outrider.cli.progress import Bar, in_progress
 from outrider.cli.render import Renderer, counted
 from outrider.cli.terminal import print_json, visible
 from outrider.ports.events import LoggedEvent, to_wire
@@ -58,10 +59,17 @@ async def replay(
         return export
 
     def show(event: LoggedEvent) -> None:
-        if not must_agree and lines is None:
+        bar.step()
+        if is_shown:
             renderer.event(to_wire(event))
 
-    replayed = await play(export, from_seq=from_seq, on_event=show)
+    is_shown = not must_agree and lines is None
+    if is_shown:  # which says how far it is
+        bar = Bar("", renderer.problems)
+        replayed = await play(export, from_seq=from_seq, on_event=show)
+    else:
+        async with in_progress("replaying", renderer.problems, len(export.events)) as bar:
+            replayed = await play(export, from_seq=from_seq, on_event=show)
     if isinstance(replayed, ReplayProblem):
         renderer.problems.error(replayed.message)
         return ExitCode.USAGE

@@ -40,7 +40,9 @@ async def sessions(workspace: Path, options: Object, console: Console, *, as_jso
         from outrider.cli.look import RefusedError, server_of
 
         try:
-            async with server_of(workspace, options | {"events": False}, Problems()) as client:
+            async with server_of(
+                workspace, options | {"events": False}, Problems(), what="reading the log"
+            ) as client:
                 listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
         except RefusedError as refused:
             return refused.code
