@@ -249,6 +249,38 @@ def test_a_file_that_is_too_long_for_the_pipe_is_cut_quietly(home, outrider, mon
     assert (code, err) == (141, "")
 
 
+@pytest.mark.parametrize(
+    ("line", "file", "words"),
+    [
+        ("replay - --assert", "exported.json", "The same"),
+        ("report -", "exported.json", "<!doctype html>"),
+        ("import -", "exported.json", "do it"),
+        ("scenario from -", "exported.json", '"name"'),
+        ("permissions check - --json", "command", '"allow"'),
+    ],
+)
+def test_a_line_is_standard_input(home, outrider, monkeypatch, line, file, words):
+    (home / "command").write_text("ls\n")
+    with (home / file).open() as given, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", given)
+        code, out, err = outrider(line)
+    assert code == 0, err
+    assert words.lower() in out.lower()
+
+
+@pytest.mark.parametrize("line", ["import -", "replay -"])
+def test_what_is_wrong_on_standard_input_is_said(home, outrider, monkeypatch, line):
+    with (home / "done.json").open() as given, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", given)
+        code, _, err = outrider(line)
+    assert (code, err.startswith("error: standard input: is not an exported session")) == (2, True), err
+
+
+def test_help_is_a_command_too(outrider):
+    assert "Usage: outrider trust add" in outrider("help trust add")[1]
+    assert outrider("help")[0] == 0
+
+
 class GoesAway(io.TextIOBase):
     """A stream whose reader goes away after the first line."""
 

@@ -16,7 +16,8 @@ from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.problems import Problems
 from outrider.cli.render import counted
 from outrider.cli.sessions import NO_SESSIONS
-from outrider.store.exported import ExportProblem, parse_export
+from outrider.store.exported import MOST_BYTES, ExportProblem, parse_export, read_export
+from outrider_protocol.export import Export
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
@@ -86,6 +87,15 @@ def exported_file(name: str) -> Path | None:
     """The file that is meant; None where it is a session's id. Blocks."""
     path = Path(name).expanduser()
     return path if path.exists() or not name.startswith("ses_") or "/" in name or path.suffix else None
+
+
+def read_given(path: Path) -> Export | ExportProblem:
+    """An exported session: of a file, or with `-` what stands on standard input. Blocks."""
+    if str(path) != "-":
+        return read_export(path)
+    raw = sys.stdin.buffer.read(MOST_BYTES + 1)
+    read = parse_export(raw) if len(raw) <= MOST_BYTES else ExportProblem("is too large")
+    return ExportProblem(f"standard input: {read.message}") if isinstance(read, ExportProblem) else read
 
 
 async def fetch_export(

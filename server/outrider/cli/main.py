@@ -88,6 +88,8 @@ def _exit_code(argv: list[str]) -> int:
     # Without it the answers are not in the form that the scripts of `completion` read.
     completion_init()
     try:
+        if argv[:1] == ["help"]:  # as in `git help run`
+            argv = [*argv[1:], "--help"]
         return app(args=argv, prog_name="outrider", standalone_mode=False, complete_var=COMPLETE) or 0
     except TyperException as slip:
         if message := slip.format_message():  # empty where only the help was wanted
@@ -478,7 +480,8 @@ def report(
     of: Annotated[
         str | None,
         typer.Argument(
-            metavar="SESSION|FILE", help="A session's id, or an exported file. Default: the latest session."
+            metavar="SESSION|FILE",
+            help="A session's id, or an exported file; - is standard input. Default: the latest session.",
         ),
     ] = None,
     output: OutputOption = None,
@@ -620,7 +623,8 @@ def replay(
     session: Annotated[
         str | None,
         typer.Argument(
-            metavar="SESSION|FILE", help="A session's id, or an exported one. Default: the latest session."
+            metavar="SESSION|FILE",
+            help="A session's id, or an exported file; - is standard input. Default: the latest session.",
         ),
     ] = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event to show.")] = 1,
@@ -771,7 +775,12 @@ def scenario_run(
 
 @scenario_app.command("from")
 def scenario_from(
-    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A file that `outrider export` wrote.")],
+    export: Annotated[
+        Path,
+        typer.Argument(
+            metavar="EXPORT", help="A file that `outrider export` wrote, or - for standard input."
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,

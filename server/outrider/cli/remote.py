@@ -14,13 +14,14 @@ from rich.text import Text
 
 import outrider_protocol as names
 from outrider.cli.exits import ExitCode
+from outrider.cli.export import read_given
 from outrider.cli.look import RefusedError, server_of
 from outrider.cli.problems import Problems
 from outrider.cli.run import exit_code
 from outrider.cli.sessions import NO_SESSIONS
 from outrider.cli.terminal import one_line, print_json, visible
 from outrider.lsp.client import Client
-from outrider.store.exported import ExportProblem, read_export
+from outrider.store.exported import ExportProblem
 
 Object = dict[str, Any]
 
@@ -208,7 +209,7 @@ class Asked:
 
     async def take_in(self, file: Path) -> ExitCode:
         """Take an exported session into the folder."""
-        export = await asyncio.to_thread(read_export, file)
+        export = await asyncio.to_thread(read_given, file)
         if isinstance(export, ExportProblem):
             self._problems.error(export.message)
             return ExitCode.USAGE

@@ -202,7 +202,10 @@ def delete(
 
 @app.command("import")
 def take_in(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `outrider export` wrote.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A file that `outrider export` wrote, or - for standard input."),
+    ],
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from outrider.cli.exits import ExitCode
-from outrider.cli.export import encoded, exported_file, fetch_export
+from outrider.cli.export import encoded, exported_file, fetch_export, read_given
 from outrider.cli.problems import Problems
 from outrider.cli.progress import Bar, in_progress
 from outrider.cli.render import Renderer, counted
@@ -19,7 +19,7 @@ from outrider.cli.terminal import print_json, visible
 from outrider.ports.events import LoggedEvent, to_wire
 from outrider.replay.log import Difference, leaves
 from outrider.replay.play import Replayed, ReplayProblem, play
-from outrider.store.exported import ExportProblem, parse_export, read_export
+from outrider.store.exported import ExportProblem, parse_export
 from outrider_protocol.export import Export
 
 Object = dict[str, Any]
@@ -85,7 +85,7 @@ async def _export_of(
 ) -> Export | ExitCode:
     file = None if subject is None else await asyncio.to_thread(exported_file, subject)
     if file is not None:
-        export = await asyncio.to_thread(read_export, file)
+        export = await asyncio.to_thread(read_given, file)
     elif isinstance(fetched := await fetch_export(workspace, options, subject, problems), ExitCode):
         return fetched
     else:

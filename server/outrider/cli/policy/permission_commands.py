@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from outrider.cli.options import JsonOption, WorkspaceOption, console, ends, folder
+from outrider.cli.options import JsonOption, WorkspaceOption, console, ends, folder, read_standard_input
 from outrider_protocol.choices import PermissionMode
 
 app: Final = typer.Typer(
@@ -25,7 +25,9 @@ RulesOption = Annotated[
 
 @app.command("check")
 def check(
-    command: Annotated[str, typer.Argument(metavar="CMD", help="A command line, in quotes.")],
+    command: Annotated[
+        str, typer.Argument(metavar="CMD", help="A command line, in quotes; - reads it from standard input.")
+    ],
     mode: Annotated[
         PermissionMode | None,
         typer.Option(
@@ -44,6 +46,8 @@ def check(
     from outrider.cli.policy import permissions
     from outrider.cli.policy.rules import open_ledger
 
+    if command == "-":
+        command = read_standard_input("CMD").rstrip("\n")
     root = folder(workspace)
     ledger = open_ledger(_file(rules), root)
     shown_on = None if as_json else console()
