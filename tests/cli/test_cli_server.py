@@ -111,9 +111,9 @@ async def test_sessions_are_listed_without_a_server_where_all_have_finished(
     started: list[Path] = []
     server_of = look.server_of
 
-    def counted(workspace, *more):
+    def counted(workspace, *more, **named):
         started.append(workspace)
-        return server_of(workspace, *more)
+        return server_of(workspace, *more, **named)
 
     monkeypatch.setattr(look, "server_of", counted)
 
