@@ -143,6 +143,7 @@ def test_a_value_that_is_taken_as_it_is_is_what_typer_would_make_of_it(monkeypat
             ["x"],
             ["", "--kind", "b", "--path", "none", "--many", "1", "--many", "", "--number", "7"],
             ["x", "--path", __file__, "--file", __file__],
+            ["x", "--path", "s" * 300],
             ["x", "--kind", "c"],
             ["x", "--file", "none"],
             ["x", "--number", "0"],
@@ -158,7 +159,7 @@ def test_a_value_that_is_taken_as_it_is_is_what_typer_would_make_of_it(monkeypat
     own_way = played()
     plain_values.take_plain_values()
     assert played() == own_way
-    assert [isinstance(one, str) for one in own_way] == [False] * 3 + [True] * 4
+    assert [isinstance(one, str) for one in own_way] == [False] * 4 + [True] * 4
 
 
 def test_a_class_of_lsprotocol_is_made_when_it_is_used_and_is_as_ever() -> None:

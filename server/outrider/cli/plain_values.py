@@ -46,7 +46,7 @@ def _is_free(info: Any, value: Any) -> bool:
         not is_checked
         and info.file_okay
         and info.dir_okay
-        and (not Path(value).exists() or os.access(value, os.R_OK))
+        and (not os.access(value, os.F_OK) or os.access(value, os.R_OK))
     )
 
 
