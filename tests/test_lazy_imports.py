@@ -4,8 +4,17 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+import typer
+import typer.exceptions
+from typer._coercion import build_runtime_param
 
 import outrider
+from outrider.cli import plain_values
+from outrider.tools.all import own_tools
+from outrider.tools.names import OWN_TOOLS
 
 _SERVER = Path(outrider.__file__).parent
 _PACKAGES = ("agent", "models", "permissions", "ports", "tools", "workspace")
@@ -71,6 +80,86 @@ def test_the_version_is_printed_without_the_command_line() -> None:
         "assert not {'typer', 'pydantic', 'asyncio', 'outrider.cli'} & sys.modules.keys()",
         "--version",
     )
+
+
+_MODELS, _ALL_ELSE = {"pydantic", "outrider_protocol.settings"}, {"outrider.app", "outrider.agent", "pygls"}
+"""What the models of the wire and the server take to load: a tenth of a second, and more than a second."""
+
+
+@pytest.mark.parametrize(
+    ("line", "unwanted"),
+    [
+        ("--help", {"asyncio", "outrider.lsp.client", *_MODELS, *_ALL_ELSE}),
+        ("run --help", {"asyncio", "outrider.lsp.client", *_MODELS, *_ALL_ELSE}),
+        ("completion bash", {"asyncio", "rich", *_MODELS, *_ALL_ELSE}),
+        ("run", {"tree_sitter", *_ALL_ELSE}),
+        ("trust list", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
+        ("trust add --json", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
+        ("permissions list --json", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
+        ("permissions add deny curl", {"outrider.tools.run_command", *_MODELS, *_ALL_ELSE}),
+        ("permissions remove rule_x", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
+        ("permissions check ls", _ALL_ELSE),
+        ("sessions", {"tree_sitter", "outrider.lsp.client", "outrider_protocol.commands", *_ALL_ELSE}),
+    ],
+)
+def test_a_command_that_needs_no_server_loads_only_what_it_needs(
+    line, unwanted, tmp_path, monkeypatch
+) -> None:
+    """Each takes 0.4 s at most on a machine at rest, most of them half of it; the time itself says too little here."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    _run(
+        "import sys; from outrider.cli.main import main; main(sys.argv[1:])\n"
+        f"loaded = {unwanted!r} & sys.modules.keys()\n"
+        "assert not loaded, loaded",
+        *line.split(),
+    )
+
+
+def test_the_names_of_tools_that_quick_commands_know_are_those_of_the_tools() -> None:
+    assert set(own_tools().names) == OWN_TOOLS
+
+
+def test_a_value_that_is_taken_as_it_is_is_what_typer_would_make_of_it(monkeypatch) -> None:
+    """Values that were typed and those that were not, and slips."""
+    got: list[object] = []
+    app = typer.Typer(pretty_exceptions_enable=False)
+
+    @app.command()
+    def command(
+        text: str,
+        kind: Annotated[Literal["a", "b"], typer.Option()] = "a",
+        path: Path = Path(),
+        file: Annotated[Path | None, typer.Option(exists=True)] = None,
+        many: Annotated[list[str] | None, typer.Option()] = None,
+        number: Annotated[int, typer.Option(min=1)] = 1,
+    ) -> None:
+        got.append((text, kind, path, file, many, number))
+
+    def played() -> list[object]:
+        got.clear()
+        for line in (
+            ["x"],
+            ["", "--kind", "b", "--path", "none", "--many", "1", "--many", "", "--number", "7"],
+            ["x", "--path", __file__, "--file", __file__],
+            ["x", "--path", "s" * 300],
+            ["x", "--kind", "c"],
+            ["x", "--file", "none"],
+            ["x", "--number", "0"],
+            ["x", "--number", "y"],
+        ):
+            try:
+                app(line, standalone_mode=False)
+            except typer.exceptions.TyperException as slip:
+                got.append(slip.format_message())
+        return list(got)
+
+    monkeypatch.setattr("typer.core.build_runtime_param", build_runtime_param)
+    own_way = played()
+    plain_values.take_plain_values()
+    assert played() == own_way
+    assert [isinstance(one, str) for one in own_way] == [False] * 4 + [True] * 4
 
 
 def test_a_class_of_lsprotocol_is_made_when_it_is_used_and_is_as_ever() -> None:

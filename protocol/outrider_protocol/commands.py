@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 import outrider_protocol as names
+from outrider_protocol.choices import Effect, ProviderKind
 from outrider_protocol.events import (
     Conflict,
     Context,
@@ -31,7 +32,7 @@ from outrider_protocol.events import (
 )  # fmt: skip
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
-from outrider_protocol.settings import Effect, EnvName, LimitsPatch, Price, ProviderKind, Thinking, Tier
+from outrider_protocol.settings import EnvName, LimitsPatch, Price, Thinking, Tier
 from outrider_protocol.wire import Wire
 
 Text = Annotated[str, Field(min_length=1)]
@@ -486,10 +487,12 @@ class UndoParams(Wire):
     latest: bool = False
     """True: an undo of a turn without `id` fails with `not_latest` if the latest turn changed nothing. A front end
     then asks the user, and names the turn. Ignored by a redo."""
+    dry_run: bool = False
+    """True: nothing is changed or asked; the result says what would be, as the files are now."""
 
 
 class UndoResult(Wire):
-    """What an undo or a redo did."""
+    """What an undo or a redo did, or would do."""
 
     change_id: str
     """The last change it made, itself in the log; empty if there was none."""

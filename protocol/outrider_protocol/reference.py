@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
 import outrider_protocol as names
-from outrider_protocol import script, settings
+from outrider_protocol import choices, script, settings
 from outrider_protocol.commands import COMMANDS, REASONS
 from outrider_protocol.events import EVENTS, EventData, tools, turn
 from outrider_protocol.events import jobs as jobs_events
@@ -50,8 +50,8 @@ _COMMON = {
 """What these keys mean wherever a model says nothing else."""
 
 _ALIASES: dict[str, ModuleType] = {
-    "Outcome": turn, "Phase": turn, "Mode": settings, "Decision": tools, "ToolStatus": tools, "JobStatus": jobs_events,
-    "PermissionMode": settings, "Effect": settings, "ProviderKind": settings, "ToolFormat": settings, "EditFormat": settings,
+    "Outcome": turn, "Phase": turn, "Mode": choices, "Decision": tools, "ToolStatus": tools, "JobStatus": jobs_events,
+    "PermissionMode": choices, "Effect": choices, "ProviderKind": choices, "ToolFormat": settings, "EditFormat": choices,
 }  # fmt: skip
 """Sets of words that several keys share."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from outrider_protocol.command_line import PRINTED
 from outrider_protocol.commands import COMMANDS
 from outrider_protocol.events import EVENTS
 from outrider_protocol.export import Export
@@ -17,11 +18,12 @@ from outrider_protocol.settings import Settings, WorkspaceFile
 
 
 def build() -> dict[str, Any]:
-    """Give the schema: commands, events, notifications, requests, settings, a workspace's settings file, script, scenario, export; shared `$defs`."""
+    """Give the schema: commands (of the wire, and what those of the command line print), events, notifications, requests, settings, a workspace's settings file, script, scenario, export."""
     models = [Settings, WorkspaceFile, Script, Scenario, Export, Event, Frame, Left, *EVENTS]
     models += [model for both in REQUESTS.values() for model in both]
     for command in COMMANDS.values():
         models += [command.params, command.result]
+    models += PRINTED.values()
     unique = list(dict.fromkeys(models))
     refs, top = models_json_schema(
         [(model, "validation") for model in unique], ref_template="#/$defs/{model}"
@@ -39,6 +41,7 @@ def build() -> dict[str, Any]:
             name: {"description": row.summary, "params": ref[row.params], "result": ref[row.result]}
             for name, row in COMMANDS.items()
         },
+        "commandLine": {f"outrider {name} --json": ref[model] for name, model in PRINTED.items()},
         "notifications": {
             "outrider/event": ref[Event],
             "outrider/stream": ref[Frame],

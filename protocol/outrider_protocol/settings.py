@@ -14,20 +14,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from outrider_protocol.choices import EditFormat, Effect, PermissionMode, ProviderKind
 from outrider_protocol.wire import Wire
-
-PermissionMode = Literal["read-only", "ask", "auto-edit", "auto", "full"]
-"""What may happen without a question, from the narrowest to the widest."""
-
-PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "auto", "full")
-
-Mode = Literal["agent", "plan", "explore"]
-"""What a turn may do: everything, or only read, to answer with a plan or an answer."""
-
-UndoScope = Literal["hunk", "step", "turn", "session"]
-
-Effect = Literal["read", "edit", "execute", "ask"]
-"""What a tool does: read, change texts, do anything else, talk to the user."""
 
 MOST_TOOLS = 64
 """Tools of clients that are registered at once."""
@@ -37,10 +25,6 @@ SCHEMA_BYTES = 32_768
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-ProviderKind = Literal["openai-chat", "openai-responses", "anthropic", "ollama", "gemini"]
-"""The APIs of providers that Outrider speaks."""
-
-
 ToolFormat = Literal[
     "native",
     "hermes", "qwen3-coder-xml", "llama3-json", "pythonic", "llama4-pythonic", "mistral", "deepseek", "glm-xml",
@@ -48,9 +32,6 @@ ToolFormat = Literal[
     "bracket", "outrider",
 ]  # fmt: skip
 """How a model calls tools: through its provider, or as text in one of these formats."""
-
-EditFormat = Literal["replace", "patch", "whole"]
-"""How a model best expresses an edit: old text and new text, a patch, or whole files."""
 
 ToolStrength = Literal["weak", "medium", "strong"]
 """How well a model gets on with tools."""
@@ -159,8 +140,6 @@ class ProviderSettings(Wire):
             raise ValueError("apiKeyCommand names no program")
         return self
 
-
-THINKING_LEVELS = ("off", "low", "medium", "high", "max")
 
 Thinking = Literal["off", "low", "medium", "high", "max"] | Annotated[int, Field(ge=1)]
 """How much a model thinks before it answers: a level, or a number of tokens."""

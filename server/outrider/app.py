@@ -1,8 +1,6 @@
 """Composition: reads settings, files and environment once, and builds the house. The only place that reads them."""
 
 import asyncio
-import os
-import platform
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,8 +8,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-
-import platformdirs
 
 from outrider import __version__
 from outrider.agent.changes.renames import Renames
@@ -73,6 +69,7 @@ from outrider.store.machine_key import machine_key
 from outrider.store.problem import StoreProblem, StoreReadError
 from outrider.store.retention import Retention
 from outrider.store.schema import FILE_NAME
+from outrider.surroundings import surroundings
 from outrider.tools import client as client_tools
 from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.client import handed_tools
@@ -88,23 +85,13 @@ from outrider.workspace.syntax.syntax import Syntax
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.workspace import Judges, Machine, Workspace
-from outrider_protocol.settings import BY_TIERS, PermissionMode, ProviderSettings, Settings, Tiers
+from outrider_protocol.choices import PermissionMode
+from outrider_protocol.settings import BY_TIERS, ProviderSettings, Settings, Tiers
 
 _MOST_OF_COMMAND = 60
 """Characters of a command by which a question names what it changed."""
 _SESSIONS_MEASURED = 10
 """Of how many sessions, the latest, the speed of models is looked up."""
-
-
-def surroundings() -> Outside:
-    """What this process finds around itself."""
-    return Outside(
-        env=dict(os.environ),
-        state_dir=platformdirs.user_state_path("outrider"),
-        user_settings=platformdirs.user_config_path("outrider") / "settings.toml",
-        cache_dir=platformdirs.user_cache_path("outrider"),
-        host=platform.node(),
-    )
 
 
 @dataclass(slots=True)

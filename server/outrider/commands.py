@@ -383,6 +383,8 @@ class Commands:
 
     async def _take_back(self, params: UndoParams, *, redo: bool) -> UndoResult:
         self._need_known_client()
+        if params.dry_run:
+            return _accepted(await self._app.sessions.undo(params, redo=redo))
         if params.wait:
             return self._told(
                 _accepted(await self._app.sessions.undo(params, redo=redo)), redo=redo, says=params.says

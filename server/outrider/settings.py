@@ -12,15 +12,15 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from outrider.ports.toml import read_toml
+from outrider_protocol.choices import PERMISSION_MODES
 from outrider_protocol.settings import (
     MOST_TOOLS,
-    PERMISSION_MODES,
     SANDBOX_MODES,
     ClientTool,
     Limits,
     SandboxSettings,
     Settings,
-)  # fmt: skip
+)
 
 _OF_PARTS: Final = (
     "languageServers",

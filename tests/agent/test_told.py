@@ -12,7 +12,8 @@ from outrider.ports.model import BYTES_PER_TOKEN
 from outrider.processes.sandbox import Facts
 from outrider.tools.all import OF_LANGUAGES, own_tools
 from outrider.tools.nearest import nearest
-from outrider_protocol.settings import PERMISSION_MODES, Limits
+from outrider_protocol.choices import PERMISSION_MODES
+from outrider_protocol.settings import Limits
 from sandboxes import needs_bubblewrap
 
 MOST_TOKENS, MOST_IN_SHORT = 4_500, 2_400

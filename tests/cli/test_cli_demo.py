@@ -7,7 +7,7 @@ from rich.console import Console
 from typist import Typist
 
 from outrider.cli.demo import AFTER_REJECTION, run_demo
-from outrider.cli.run import ExitCode
+from outrider.cli.exits import ExitCode
 
 
 async def played(typed: str) -> tuple[ExitCode, str]:

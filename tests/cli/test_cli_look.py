@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from outrider.cli.look import sessions_table
+from outrider.cli.sessions import sessions_table
 
 IDS = ["ses_0123456789abcdef", "ses_fedcba9876543210"]
 

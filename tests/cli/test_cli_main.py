@@ -13,7 +13,8 @@ import pytest
 
 from outrider.cli import main as command_line
 from outrider.cli.demo import lay_out
-from outrider.cli.run import Ended, ExitCode, Task
+from outrider.cli.exits import ExitCode
+from outrider.cli.run import Ended, Task
 from outrider_protocol.script import Script
 
 
@@ -121,7 +122,7 @@ def test_the_arguments_become_settings_of_the_server(monkeypatch, tmp_path, scri
         tasks.append(task)
         return Ended(ExitCode.NEEDS_INPUT)
 
-    monkeypatch.setattr(command_line, "run_task", record)
+    monkeypatch.setattr("outrider.cli.run.run_task", record)
     argv = ["run", "fix it", "--yes-to", "edits", "--yes-to", "Run: make *", "--permission-mode", "auto-edit"]
     argv += ["--model", "scripted:script.json", "--state-dir", "state", "--mode", "plan"]
     assert command_line.main(argv) == ExitCode.NEEDS_INPUT
@@ -188,7 +189,7 @@ def test_the_sample_is_copied_as_it_is_shipped(tmp_path):
 
 
 def test_a_script_is_looked_for_in_the_workspace_first(tmp_path, monkeypatch):
-    from outrider.cli.main import settings
+    from outrider.cli.options import settings
 
     workspace, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
     for folder in (workspace, elsewhere):

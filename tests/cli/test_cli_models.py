@@ -183,7 +183,7 @@ async def test_nothing_at_all(outside, monkeypatch):
 
 def test_the_command(outside, monkeypatch, capsys):
     monkeypatch.setattr(app, "LOCAL_SERVERS", ())
-    monkeypatch.setattr(app, "surroundings", lambda: outside)
+    monkeypatch.setattr("outrider.surroundings.surroundings", lambda: outside)
     outside.user_settings.write_text(
         'model = "my/a"\n[providers.my]\nkind = "ollama"\nbaseUrl = "http://127.0.0.1:9"\n'
     )

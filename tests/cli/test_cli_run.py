@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from canned_turns import finished
 
-from outrider.cli.run import ExitCode
+from outrider.cli.exits import ExitCode
 
 APPROVAL = {
     "event": "approval.requested",

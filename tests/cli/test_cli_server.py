@@ -18,6 +18,7 @@ from typist import Typist
 
 from outrider.cli import look
 from outrider.cli.main import main
+from outrider.cli.sessions import sessions
 
 FIX = {
     "text": "I'll fix it.",
@@ -110,15 +111,15 @@ async def test_sessions_are_listed_without_a_server_where_all_have_finished(
     started: list[Path] = []
     server_of = look.server_of
 
-    def counted(workspace, *more):
+    def counted(workspace, *more, **named):
         started.append(workspace)
-        return server_of(workspace, *more)
+        return server_of(workspace, *more, **named)
 
     monkeypatch.setattr(look, "server_of", counted)
 
     async def listed(workspace: Path) -> str:
         console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
-        assert await look.sessions(workspace, options, console) == 0
+        assert await sessions(workspace, options, console) == 0
         return console.file.getvalue()
 
     assert await listed(tmp_path / "workspace") == ""

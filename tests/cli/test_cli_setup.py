@@ -363,7 +363,7 @@ def test_options_that_cannot_be_right_are_usage_errors(options, said, capsys):
 
 
 def test_the_command_reads_the_key_from_standard_input(outside, monkeypatch, capsys):
-    monkeypatch.setattr(app, "surroundings", lambda: outside)
+    monkeypatch.setattr("outrider.cli.setup.surroundings", lambda: outside)
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{KEY}\n"))
     options = ["--provider", "my", "--provider-url", "http://127.0.0.1:9/v1", "--model", "big"]
     assert command_line.main(["setup", *options, "--key-from", "-", "--no-trial", "--yes"]) == 0

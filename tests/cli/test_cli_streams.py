@@ -11,6 +11,10 @@ import pytest
 import typer
 
 from outrider.cli.main import app, main
+from outrider.permissions.policy.rules import Rule
+from outrider_protocol.command_line import PRINTED
+from outrider_protocol.export import Export
+from outrider_protocol.scenario import Scenario
 
 WAITING = {"turns": [{"tool_calls": [{"name": "ask_user", "input": {"question": "Which one?"}}]}]}
 DONE = {"turns": [{"text": "Done."}]}
@@ -47,6 +51,17 @@ FAILING = {
     "replay": "replay ses_nosuch",
     "prompt": "prompt nosuch",
     "map": "map --tokens 0",
+    "status": "status nosuch",
+    "steer": "steer x --session nosuch",
+    "cancel": "cancel --session nosuch",
+    "wait": "wait --session nosuch",
+    "jobs": "jobs read nosuch",
+    "tools": "tools --mode nosuch",
+    "commands": "commands --state-dir {base}/file",
+    "servers": "servers restart nosuch",
+    "rename": "rename nosuch x",
+    "delete": "delete nosuch --yes",
+    "import": "import {base}/none",
     "doctor": "doctor --state-dir {base}/file",
     "scenario run": "scenario run {base}/scenario.json --profile nosuch",
     "scenario from": "scenario from {base}/none",
@@ -61,7 +76,8 @@ FAILING = {
 }
 
 # Lines that give something, in a folder with sessions, one of which waits: all that have --json, and each way in
-# which something is written, by rich or not, from a callback or not, with a server or without.
+# which something is written, by rich or not, from a callback or not, with a server or without. What they change is made anew, or
+# does no harm; None: it changes a session for good, see test_cli_remote.
 GIVING = {
     "run": "run x --model scripted:{base}/done.json",
     "demo": "demo --yes",
@@ -72,11 +88,33 @@ GIVING = {
     "export": "export",
     "replay": "replay",
     "prompt": "prompt",
+    "report": "report",
+    "changes": "changes",
+    "undo": "undo --dry-run {changed}",
+    "redo": "redo --dry-run {undone}",
+    "models": "models --model here/m --provider-url http://127.0.0.1:9/v1",
+    "map": "map",
+    "status": "status",
+    "steer": None,
+    "cancel": None,
+    "wait": "wait",
+    "jobs": "jobs",
+    "tools": "tools",
+    "commands": "commands",
+    "servers": "servers",
+    "rename": "rename {changed} again",
+    "delete": None,
+    "import": "import {base}/exported.json",
     "scenario run": "scenario run {base}/scenario.json",
     "scenario from": "scenario from {base}/exported.json",
     "permissions check": "permissions check ls",
     "permissions list": "permissions list",
+    "permissions add": "permissions add deny curl",
+    "permissions remove": "permissions remove {rule}",
     "trust list": "trust list",
+    "trust add": "trust add",
+    "trust refuse": "trust refuse",
+    "trust forget": "trust forget {base}/trusted",
 }
 
 
@@ -88,7 +126,9 @@ def home(tmp_path_factory):
     workspace.mkdir()
     (workspace / "a.py").write_text("def one():\n    pass\n")
     change = {"name": "write_file", "input": {"path": "b.py", "content": "b = 1\n"}}
+    other = {"name": "write_file", "input": {"path": "c.py", "content": "c = 1\n"}}
     scripts = {
+        "changing_c": {"turns": [{"tool_calls": [other]}, {"text": "Done."}]},
         "done": DONE, "waiting": WAITING, "changing": {"turns": [{"tool_calls": [change]}, {"text": "Done."}]},
         "scenario": SCENARIO,
     }  # fmt: skip
@@ -101,6 +141,9 @@ def home(tmp_path_factory):
         run = ("run", "do it", "--model")
         assert main([*run, f"scripted:{base}/changing.json", "--yes-to", "all"]) == 0
         assert main(["export", "-o", str(base / "exported.json")]) == 0
+        assert main([*run, f"scripted:{base}/changing_c.json", "--yes-to", "all"]) == 0
+        assert main(["undo"]) == 0
+        assert main(["export", "-o", str(base / "other.json")]) == 0
         assert main([*run, f"scripted:{base}/waiting.json"]) == 3
         assert main(["trust", "add", str(base / "trusted")]) == 0
         assert main(["permissions", "add", "allow", "git log"]) == 0
@@ -120,7 +163,11 @@ def outrider(home, monkeypatch, capfd):
     surround(monkeypatch, home)
 
     def run(line):
-        code = main(shlex.split(line.format(base=home)))
+        rule = Rule("allow", "run_command", "git log", workspace=str(home / "work"))
+        changed, undone = [
+            json.loads((home / f"{one}.json").read_text())["sessionId"] for one in ("exported", "other")
+        ]
+        code = main(shlex.split(line.format(base=home, rule=rule.id, changed=changed, undone=undone)))
         return code, *capfd.readouterr()
 
     yield run
@@ -151,14 +198,37 @@ def test_a_session_that_waits_is_told_on_standard_error(outrider):
 
 JSON = [name for name, command in COMMANDS.items() if any("--json" in one.opts for one in command.params)]
 
+WITHOUT_JSON = {
+    "serve": "it speaks LSP",
+    "chat": "it is for a user; `run --json` is the same for a program",
+    "demo": "it is for a user; `run --json` is the same for a program",
+    "completion": "its result is a script for a shell",
+    "export": "its result is JSON, an `Export`",
+    "scenario from": "its result is JSON, a `Scenario`",
+    "report": "its result is a page; `export` has what is in it as JSON",
+}
 
-@pytest.mark.parametrize("name", JSON)
-def test_json_is_nothing_but_json(name, outrider):
-    _, out, _ = outrider(f"{GIVING[name]} --json")
-    assert [json.loads(line) for line in out.splitlines()]
+
+def test_every_command_has_json_or_a_reason():
+    assert set(JSON) == COMMANDS.keys() - WITHOUT_JSON.keys()
+    assert set(JSON) == PRINTED.keys()
 
 
-@pytest.mark.parametrize("line", [*GIVING.values(), "events --json", "trust list --json"])
+@pytest.mark.parametrize("name", [name for name in JSON if GIVING[name]])
+def test_json_is_nothing_but_the_json_of_its_model(name, outrider):
+    code, out, err = outrider(f"{GIVING[name]} --json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines, (code, err)
+    for line in lines:
+        PRINTED[name].from_wire(line)
+
+
+@pytest.mark.parametrize(("name", "model"), [("export", Export), ("scenario from", Scenario)])
+def test_what_gives_json_anyway_gives_that_of_its_model(name, model, outrider):
+    model.from_wire(json.loads(outrider(GIVING[name])[1]))
+
+
+@pytest.mark.parametrize("line", [*filter(None, GIVING.values()), "events --json", "trust list --json"])
 def test_a_reader_that_goes_away_ends_a_command_quietly(line, outrider, monkeypatch):
     reading, writing = os.pipe()
     os.close(reading)
@@ -177,6 +247,38 @@ def test_a_file_that_is_too_long_for_the_pipe_is_cut_quietly(home, outrider, mon
         patch.setattr("sys.stdout", GoesAway(stream, reading))
         code, _, err = outrider(f"replay {home}/exported.json")
     assert (code, err) == (141, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "file", "words"),
+    [
+        ("replay - --assert", "exported.json", "The same"),
+        ("report -", "exported.json", "<!doctype html>"),
+        ("import -", "exported.json", "do it"),
+        ("scenario from -", "exported.json", '"name"'),
+        ("permissions check - --json", "command", '"allow"'),
+    ],
+)
+def test_a_line_is_standard_input(home, outrider, monkeypatch, line, file, words):
+    (home / "command").write_text("ls\n")
+    with (home / file).open() as given, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", given)
+        code, out, err = outrider(line)
+    assert code == 0, err
+    assert words.lower() in out.lower()
+
+
+@pytest.mark.parametrize("line", ["import -", "replay -"])
+def test_what_is_wrong_on_standard_input_is_said(home, outrider, monkeypatch, line):
+    with (home / "done.json").open() as given, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", given)
+        code, _, err = outrider(line)
+    assert (code, err.startswith("error: standard input: is not an exported session")) == (2, True), err
+
+
+def test_help_is_a_command_too(outrider):
+    assert "Usage: outrider trust add" in outrider("help trust add")[1]
+    assert outrider("help")[0] == 0
 
 
 class GoesAway(io.TextIOBase):

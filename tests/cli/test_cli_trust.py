@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 from typist import Typist
 
+from outrider.cli.exits import ExitCode
 from outrider.cli.main import main
 from outrider.cli.render import Renderer
-from outrider.cli.run import ExitCode, Task, run_task
+from outrider.cli.run import Task, run_task
 
 FIX = {
     "tool_calls": [{"name": "write_file", "input": {"path": "made.txt", "content": "x\n"}}],

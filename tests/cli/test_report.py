@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from event_data import whole
+from outrider.cli.exits import ExitCode
 from outrider.cli.main import main
 from outrider.cli.report import times
 from outrider.cli.report.command import report
 from outrider.cli.report.model import report_of
 from outrider.cli.report.page import Html, _box, joined, page_of, tag, text
 from outrider.cli.report.words import cut, duration, end
-from outrider.cli.run import ExitCode
 from outrider.store.exported import hash_of
 from outrider.testing.scenario import scripted, start_session
 from outrider_protocol.events import EVENT_TYPES

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.permissions.policy.decide import Access, decide, narrowest
-from outrider_protocol.settings import PERMISSION_MODES
+from outrider_protocol.choices import PERMISSION_MODES
 
 MODES = st.sampled_from(PERMISSION_MODES)
 ACCESSES = st.builds(

@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
-from outrider_protocol import COMMAND_NAMES, commands, events, notifications, script, settings
+from outrider_protocol import COMMAND_NAMES, choices, commands, events, notifications, script, settings
 from outrider_protocol.wire import Wire
 
 
@@ -159,7 +159,7 @@ def test_the_tables_are_whole() -> None:
     for name, field in settings.Limits.model_fields.items():
         patched: BaseModel = settings.LimitsPatch(**{name: field.default})
         assert getattr(patched, name) == field.default
-    assert set(get_args(settings.PermissionMode)) == set(settings.PERMISSION_MODES)
+    assert set(get_args(choices.PermissionMode)) == set(choices.PERMISSION_MODES)
 
 
 def test_importing_the_package_loads_nothing_else() -> None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outrider.settings import Layered, from_layers, narrowed, read_user_file
-from outrider_protocol.settings import PERMISSION_MODES, Limits, SandboxSettings, Settings
+from outrider_protocol.choices import PERMISSION_MODES
+from outrider_protocol.settings import Limits, SandboxSettings, Settings
 
 TOOL = {"name": "t", "description": "t", "inputSchema": {"type": "object"}, "effect": "read"}
 PROVIDER = {"kind": "openai-chat", "baseUrl": "https://models.example/v1", "apiKeyEnv": "MY_KEY"}

@@ -4,6 +4,7 @@ Each class with a `TYPE` is the `data` of one event type. A session's state is a
 happened completely enough to be folded again after a crash.
 """
 
+from outrider_protocol.choices import Mode, UndoScope
 from outrider_protocol.events.base import EventData, Secret
 from outrider_protocol.events.context import (
     BudgetExhausted,
@@ -140,7 +141,6 @@ from outrider_protocol.events.turn import (
     VerifyFinished,
     VerifyStarted,
 )
-from outrider_protocol.settings import Mode, UndoScope
 
 __all__ = [
     "EVENTS",

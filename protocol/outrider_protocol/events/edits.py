@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
+from outrider_protocol.choices import UndoScope
 from outrider_protocol.events.base import EventData
-from outrider_protocol.settings import UndoScope
 from outrider_protocol.wire import Wire
 
 FileMode = Annotated[str, StringConstraints(pattern=r"^[0-7]{3}$")]

@@ -1,7 +1,8 @@
 """Events of a session: it begins, is restored, forked, imported, renamed, closed."""
 
+from outrider_protocol.choices import PermissionMode
 from outrider_protocol.events.base import EventData
-from outrider_protocol.settings import Limits, PermissionMode
+from outrider_protocol.settings import Limits
 
 
 class SessionStarted(EventData):

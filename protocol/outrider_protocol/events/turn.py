@@ -4,11 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from outrider_protocol.choices import Mode, PermissionMode
 from outrider_protocol.events.base import EventData
 from outrider_protocol.events.context import PlanItem
 from outrider_protocol.events.parts import Context, Open, Usage
 from outrider_protocol.events.tools import CheckKind
-from outrider_protocol.settings import Autonomy, HookPoint, Limits, Mode, PermissionMode, Thinking
+from outrider_protocol.settings import Autonomy, HookPoint, Limits, Thinking
 from outrider_protocol.wire import Wire
 
 Phase = Literal["start", "prepare", "assistant", "tools", "verify", "finish"]

@@ -11,8 +11,9 @@ from acp.schema import (
     SessionModeState,
 )
 
+from outrider_protocol.choices import THINKING_LEVELS, PermissionMode
 from outrider_protocol.events import Mode
-from outrider_protocol.settings import THINKING_LEVELS, PermissionMode, Thinking
+from outrider_protocol.settings import Thinking
 
 MODE: Final = "mode"
 MODEL: Final = "model"

@@ -85,12 +85,12 @@ def _load(command_line: dict[str, Any], watched: Watched | None) -> Outside:
 
     import_sdk()
     import outrider.acp.agent  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    from outrider import app
     from outrider.processes import command_environment
     from outrider.processes.own_environment import hide_environment
+    from outrider.surroundings import surroundings
 
     gc.freeze()
     gc.enable()
-    outside = replace(app.surroundings(), command_line=command_line, watched=watched)
+    outside = replace(surroundings(), command_line=command_line, watched=watched)
     hide_environment(outside.env, command_environment(outside.env))
     return outside

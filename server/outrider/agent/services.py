@@ -32,8 +32,9 @@ from outrider.tools.context import Verdicts
 from outrider.tools.registry import Registry
 from outrider.workspace.paths import Folder
 from outrider.workspace.workspace import Workspace
+from outrider_protocol.choices import PermissionMode
 from outrider_protocol.events import Context, Mode
-from outrider_protocol.settings import HookPoint, PermissionMode, Settings
+from outrider_protocol.settings import HookPoint, Settings
 
 
 class Models(Protocol):

@@ -32,10 +32,11 @@ from outrider.ports.text import one_line, spelled_out, spelled_out_for_a_yes
 from outrider.workspace.paths import Folder, is_within
 from outrider.workspace.workspace import View
 from outrider_protocol import ALLOW_COMMANDS, IGNORE_COMMANDS, STAY_READ_ONLY, TRUST_ITEM, TRUST_WORKSPACE
+from outrider_protocol.choices import PermissionMode
 from outrider_protocol.commands import FolderTrust, TrustParams, TrustResult
 from outrider_protocol.events import Open
 from outrider_protocol.requests import AskReply
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -446,8 +447,7 @@ class WorkspaceTrust:
 
 def folder_trust(word: Word) -> FolderTrust:
     """What was said of a folder, for the wire."""
-    added = word.added.isoformat(timespec="seconds").replace("+00:00", "Z") if word.added else None
-    return FolderTrust(path=word.path, trust=word.trust, below=word.below or None, added=added)
+    return FolderTrust.from_wire(word.to_wire())
 
 
 def _title_of(reply: ItemReply) -> str:

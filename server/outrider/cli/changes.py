@@ -1,13 +1,14 @@
 """The command `changes`: what a session changed, as a list or as a patch."""
 
+import json
 from pathlib import Path
 from typing import Any, cast
 
 import outrider_protocol as names
+from outrider.cli.exits import ExitCode
 from outrider.cli.export import hand_over
 from outrider.cli.look import RefusedError, server_of
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import one_line, visible
 
 Object = dict[str, Any]
@@ -21,14 +22,17 @@ async def changes(
     *,
     patch: bool,
     force: bool,
+    as_json: bool = False,
 ) -> ExitCode:
-    """Write what a session changed to `target`, or to standard output."""
+    """Write what a session changed to `target`, or to standard output: as a list, a patch, or the JSON of either."""
     problems = Problems()
     params: Object = {"format": "patch" if patch else "list"}
     if session_id is not None:
         params["sessionId"] = session_id
     try:
-        async with server_of(workspace, options | {"events": False}, problems) as client:
+        async with server_of(
+            workspace, options | {"events": False}, problems, what="looking at the files"
+        ) as client:
             given = await client.command(names.CHANGES, params, seconds=None)
             listed = (
                 given
@@ -37,6 +41,10 @@ async def changes(
             )
     except RefusedError as refused:
         return refused.code
+    if as_json:
+        content = json.dumps(given, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        done = await hand_over(content, target, problems, force=force)
+        return ExitCode.COMPLETED if done else ExitCode.FAILED
     text = str(given["patch"]) if patch else listed_changes(given)
     left_out = cast("list[Object]", given.get("leftOut", []))
     for one in left_out:

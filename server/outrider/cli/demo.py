@@ -19,9 +19,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 import outrider_protocol as names
+from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
-from outrider.cli.run import ExitCode, Task, run_task
+from outrider.cli.run import Task, run_task
 from outrider.cli.terminal import Keyboard, visible
 
 TASK: Final = (

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import outrider_protocol as names
-from outrider.cli.look import NO_SESSIONS, RefusedError, latest_session, server_of
+from outrider.cli.exits import ExitCode
+from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.problems import Problems
 from outrider.cli.render import counted
-from outrider.cli.run import ExitCode
-from outrider.store.exported import ExportProblem, parse_export
+from outrider.cli.sessions import NO_SESSIONS
+from outrider.store.exported import MOST_BYTES, ExportProblem, parse_export, read_export
+from outrider_protocol.export import Export
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links says."""
@@ -87,12 +89,21 @@ def exported_file(name: str) -> Path | None:
     return path if path.exists() or not name.startswith("ses_") or "/" in name or path.suffix else None
 
 
+def read_given(path: Path) -> Export | ExportProblem:
+    """An exported session: of a file, or with `-` what stands on standard input. Blocks."""
+    if str(path) != "-":
+        return read_export(path)
+    raw = sys.stdin.buffer.read(MOST_BYTES + 1)
+    read = parse_export(raw) if len(raw) <= MOST_BYTES else ExportProblem("is too large")
+    return ExportProblem(f"standard input: {read.message}") if isinstance(read, ExportProblem) else read
+
+
 async def fetch_export(
     workspace: Path, options: Object, session_id: str | None, problems: Problems
 ) -> Object | ExitCode:
     """The export of a session, as JSON data; without an id that of the latest. `problems` show what goes wrong."""
     try:
-        async with server_of(workspace, options | {"events": False}, problems) as client:
+        async with server_of(workspace, options | {"events": False}, problems, what="exporting") as client:
             session_id = session_id or await latest_session(client)
             if session_id is None:
                 problems.error(NO_SESSIONS)

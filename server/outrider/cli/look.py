@@ -1,23 +1,24 @@
-"""The commands that look at a workspace's sessions: `sessions`, `events`, `undo`, `redo`, `doctor`."""
+"""The commands that look at a workspace by a server: `events`, `undo`, `redo`, `doctor`."""
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
-import platformdirs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItems, Rules
+from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
+from outrider.cli.progress import in_progress
 from outrider.cli.render import Renderer, counted
-from outrider.cli.run import ExitCode, exit_of_refusal, explained, with_the_way_to_a_model
-from outrider.cli.terminal import Keyboard, one_line, visible
+from outrider.cli.run import exit_of_refusal, explained, with_the_way_to_a_model
+from outrider.cli.sessions import NO_SESSIONS
+from outrider.cli.terminal import Keyboard, one_line, print_json, visible
 from outrider.lsp.client import (
     Client,
     ClientError,
@@ -27,18 +28,10 @@ from outrider.lsp.client import (
     ignore,
     leave_unanswered,
 )
-from outrider.settings import from_layers, read_user_file
-from outrider.store.locks import LOCKS, marked_failed
-from outrider.store.reader import list_finished
 from outrider_protocol import logged
 
 Object = dict[str, Any]
 
-NO_SESSIONS: Final = "this folder has no sessions yet"
-_GAP: Final = 2
-"""Columns of a terminal between two columns of a table."""
-_TITLE_WIDTH: Final = 16
-"""What a title needs to be worth its place."""
 PROBING_SECONDS: Final = 300.0
 """How long the checks may take, where models are asked."""
 _CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -59,16 +52,29 @@ async def server_of(
     problems: Problems,
     on_question: OnQuestion = leave_unanswered,
     on_event: OnEvent = ignore,
+    *,
+    what: str | None = None,
 ) -> AsyncGenerator[Client, None]:
     """A server of a workspace, for a few commands that tell of its sessions.
+
+    Args:
+        workspace: Its folder.
+        options: The settings of the server.
+        problems: Shows what goes wrong.
+        on_question: Answers questions.
+        on_event: Is told of events.
+        what: What is waited for, where nothing is shown until the end: a bar says so.
 
     Raises:
         RefusedError: It said no, or failed; `problems` showed why.
     """
     try:
-        async with Client.start(
-            workspace, options, on_question=on_question, on_event=on_event, on_message=problems.message
-        ) as client:
+        async with (
+            nullcontext() if what is None else in_progress(what, problems),
+            Client.start(
+                workspace, options, on_question=on_question, on_event=on_event, on_message=problems.message
+            ) as client,
+        ):
             yield client
     except CommandError as problem:
         problems.error(explained(problem))
@@ -84,101 +90,6 @@ async def latest_session(client: Client) -> str | None:
     """The id of the workspace's latest session, None where it has none."""
     listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
     return str(listed[0]["sessionId"]) if listed else None
-
-
-async def sessions(workspace: Path, options: Object, console: Console, *, as_json: bool = False) -> ExitCode:
-    """List the sessions of a workspace: from the log alone where that is enough, else a server tells how they stand.
-
-    Args:
-        workspace: Its folder.
-        options: The settings of the server.
-        console: Where they are listed.
-        as_json: Whether the result of `outrider.sessions` is printed instead.
-    """
-    listed = None if as_json else _finished(workspace, options)
-    if listed is None:
-        try:
-            async with server_of(workspace, options | {"events": False}, Problems()) as client:
-                listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
-        except RefusedError as refused:
-            return refused.code
-    if as_json:
-        _print_json({"sessions": listed}, console)
-        return ExitCode.COMPLETED
-    if not listed:
-        Problems().note(NO_SESSIONS)
-        return ExitCode.COMPLETED
-    console.print(sessions_table(listed, console.width), crop=False)
-    return ExitCode.COMPLETED
-
-
-def _finished(workspace: Path, options: Object) -> list[Object] | None:
-    """The sessions of a workspace as the server lists them; None where it has more to say than the log."""
-    file = platformdirs.user_config_path("outrider") / "settings.toml"
-    given, problem = read_user_file(file)
-    layered = from_layers((str(file), given), ("initializationOptions", options))
-    if problem or layered.messages:
-        return None
-    own = layered.settings.state_dir
-    state_dir = Path(own).expanduser() if own else platformdirs.user_state_path("outrider")
-    if marked_failed(state_dir / LOCKS):
-        return None
-    rows = list_finished(state_dir, workspace.as_uri())
-    if rows is None:
-        return None
-    return [
-        {
-            "sessionId": row.session_id,
-            "title": row.title,
-            "state": "closed",
-            "outcome": row.last_turn_state or "interrupted",
-            "lastAt": row.last_at,
-            "turns": row.turns,
-        }
-        for row in rows
-    ]
-
-
-def sessions_table(listed: list[Object], width: int) -> Table:
-    """The sessions as a table of `width` columns: what is less needed makes room, an id is never cut."""
-    columns = {
-        "session": [str(row["sessionId"]) for row in listed],
-        "state": [_state(row) for row in listed],
-        "last used": [_local(str(row["lastAt"])) for row in listed],
-        "turns": [str(row["turns"]) for row in listed],
-    }
-
-    def needed() -> int:
-        return sum(max(map(len, (name, *texts))) + _GAP for name, texts in columns.items())
-
-    for name in ("turns", "last used"):
-        if needed() + _TITLE_WIDTH > width:
-            del columns[name]
-    columns_width = needed()
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), width=max(width, columns_width + _GAP))
-    for name in columns:
-        table.add_column(name, no_wrap=True)
-    titles = [visible(row["title"]).replace("\n", " ") for row in listed]
-    if with_title := columns_width + _TITLE_WIDTH <= width:
-        table.add_column("title", ratio=1, overflow="fold")
-    for *cells, title in zip(*columns.values(), titles, strict=True):
-        table.add_row(*map(Text, cells), *([Text(title)] if with_title else []))
-    return table
-
-
-def _local(moment: str) -> str:
-    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def _state(row: Object) -> str:
-    match row["state"]:
-        case "parked":
-            return "waits for you"
-        case "running":
-            return "running"
-        case state:
-            absent = "interrupted" if state == "closed" else state
-            return str(row.get("outcome", absent)).replace("_", " ")
 
 
 async def events(
@@ -219,6 +130,7 @@ async def undo(
     keyboard: Keyboard | None,
     *,
     redo: bool,
+    lines: TextIO | None = None,
 ) -> ExitCode:
     """Take changes of a session back, or with `redo` bring them back; gives 1 if something was not.
 
@@ -229,6 +141,7 @@ async def undo(
         console: Where it is said what was done.
         keyboard: Where conflicts are asked about.
         redo: Whether it is an undo that is taken back.
+        lines: Where the result goes as JSON instead.
     """
     renderer = Renderer(console)
     answerer = Answerer(renderer, OpenItems(), Rules(), keyboard, _nothing)
@@ -251,7 +164,13 @@ async def undo(
                 done = await client.command(names.UNDO, named, seconds=None)
     except RefusedError as refused:
         return refused.code
-    stayed = show_undone(done, made, console, redo=redo)
+    if lines is not None:
+        print_json(done, lines)
+        stayed = bool(done["conflicts"] or done["notUndoable"])
+    else:
+        if params.get("dryRun"):
+            console.print("nothing is changed; this is what would be:")
+        stayed = show_undone(done, made, console, redo=redo)
     return ExitCode.COMPLETED if done["undone"] and not stayed else ExitCode.FAILED
 
 
@@ -315,16 +234,13 @@ async def _nothing(params: Object) -> None:
     pass
 
 
-def _print_json(result: Object, console: Console) -> None:
-    console.file.write(json.dumps(result, ensure_ascii=False) + "\n")
-
-
 async def doctor(
     workspace: Path, options: Object, console: Console, *, probe: bool = False, as_json: bool = False
 ) -> ExitCode:
     """Show the checks of the server, with the model's answer to a probe where that is wanted; gives 1 if one failed."""
     try:
-        async with server_of(workspace, options | {"events": False}, Problems()) as client:
+        what = "asking the models" if probe else "looking at the set-up"
+        async with server_of(workspace, options | {"events": False}, Problems(), what=what) as client:
             checked = cast(
                 "list[Object]",
                 (
@@ -338,7 +254,7 @@ async def doctor(
     # Here the editor is this program itself, which says nothing about the user's own.
     checks = [check for check in checked if check["name"] != "editor"]
     if as_json:
-        _print_json({"checks": checks}, console)
+        print_json({"checks": checks}, console.file)
     else:
         console.print(_checks_table(checks))
     return ExitCode.FAILED if any(check["status"] == "fail" for check in checks) else ExitCode.COMPLETED

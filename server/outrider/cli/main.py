@@ -1,34 +1,44 @@
-"""The command line: reads arguments, runs one thing, gives an exit code. The work is in the other modules."""
+"""The command line: reads arguments, runs one thing, gives an exit code. The work is in the other modules.
 
-import asyncio
+Each command imports them itself, so that none waits for what only another one needs.
+"""
+
+import contextlib
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
-from pydantic import ValidationError
 from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
 from typer.exceptions import TyperException
 
 import outrider
-from outrider.cli import look
-from outrider.cli.answers import Rules, can_match
-from outrider.cli.demo import run_demo
-from outrider.cli.policy import permission_commands, trust_commands
-from outrider.cli.problems import Problems
-from outrider.cli.render import Renderer
-from outrider.cli.run import ExitCode, Task, run_task
-from outrider.cli.terminal import keyboard, make_console
-from outrider_protocol.settings import (
-    THINKING_LEVELS,
-    Mode,
-    PermissionMode,
-    ProviderKind,
-    Settings,
-    UndoScope,
+from outrider.cli import remote_commands
+from outrider.cli.exits import ExitCode
+from outrider.cli.options import (
+    CheckOption,
+    ForceOption,
+    JsonOption,
+    KeyOption,
+    KindOption,
+    ModelOption,
+    OutputOption,
+    SessionArgument,
+    StateOption,
+    UrlOption,
+    WorkspaceOption,
+    console,
+    ends,
+    folder,
+    level_of_thinking,
+    read_standard_input,
+    settings,
+    typed_on,
 )
+from outrider.cli.policy import permission_commands, trust_commands
+from outrider_protocol.choices import Mode, PermissionMode, ProviderKind, UndoScope
 
 Object = dict[str, Any]
 
@@ -41,50 +51,9 @@ app: Final = typer.Typer(
     help="A coding agent behind the Language Server Protocol: one process, any editor.",
     epilog="Exit codes of run and demo: 0 completed, 1 failed or refused, 2 usage or settings, "
     "3 waiting for an answer, 4 budget exhausted, 5 a check failed or did not run, 130 cancelled. "
+    "permissions check: 0 allowed, 3 would ask, 1 refused. "
     "For every command: 141 if the reader of its output closed the pipe.",
 )
-
-WorkspaceOption = Annotated[
-    Path,
-    typer.Option(
-        "--workspace", "-C", help="The folder to work in. Default: this folder.", show_default=False
-    ),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="PROVIDER/NAME",
-        help="The model. Default: the user's settings, which `outrider setup` writes.",
-    ),
-]
-StateOption = Annotated[Path | None, typer.Option("--state-dir", help="Folder for the logs of sessions.")]
-UrlOption = Annotated[
-    str | None,
-    typer.Option("--provider-url", help="Address of the model's provider, with its version segment (…/v1)."),
-]
-KeyOption = Annotated[
-    str | None, typer.Option("--key-env", help="NAME of the environment variable that holds the key.")
-]
-SessionArgument = Annotated[
-    str | None, typer.Argument(metavar="SESSION", help="The session's id. Default: the latest.")
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="The file to write. Default: standard output.", show_default=False),
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
-KindOption = Annotated[ProviderKind, typer.Option("--provider-kind", help="Dialect of the provider.")]
-
-
-CheckOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COMMAND",
-        help="A command that decides whether the task is done, such as 'pytest -q'. It runs when the model stops after a change; "
-        "a failure goes back to the model. Can be given several times.",
-    ),
-]
 
 COMPLETE: Final = "_OUTRIDER_COMPLETE"
 """The variable by which a shell asks what can be typed next."""
@@ -112,13 +81,19 @@ def main(argv: list[str]) -> int:
 
 
 def _exit_code(argv: list[str]) -> int:
+    with contextlib.suppress(ImportError):
+        from outrider.cli.plain_values import take_plain_values
+
+        take_plain_values()
     # Without it the answers are not in the form that the scripts of `completion` read.
     completion_init()
     try:
+        if argv[:1] == ["help"]:  # as in `git help run`
+            argv = [*argv[1:], "--help"]
         return app(args=argv, prog_name="outrider", standalone_mode=False, complete_var=COMPLETE) or 0
     except TyperException as slip:
         if message := slip.format_message():  # empty where only the help was wanted
-            Problems().error(message)
+            _error(message)
         return slip.exit_code
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # typer exits with 1 at those that have an errno
@@ -130,8 +105,14 @@ def _exit_code(argv: list[str]) -> int:
         # A path of any option or command may be relative to it, so it is only looked for once one is missing.
         if not _working_directory_is_gone():
             raise
-        Problems().error(GONE)
+        _error(GONE)
         return ExitCode.USAGE
+
+
+def _error(message: str) -> None:
+    from outrider.cli.problems import Problems
+
+    Problems().error(message)
 
 
 def _working_directory_is_gone() -> bool:
@@ -156,7 +137,7 @@ def _common(
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
-        if keyboard(sys.stdout) is None:
+        if typed_on() is None:
             typer.echo(context.get_help())
             raise typer.Exit(ExitCode.USAGE)
         chat()
@@ -187,9 +168,9 @@ def chat(
     options = settings(
         model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
     )
-    if keyboard(sys.stdout) is None:
+    if typed_on() is None:
         raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
-    raise typer.Exit(asyncio.run(hold(folder(workspace), options, session, check or ())))
+    raise ends(hold(folder(workspace), options, session, check or ()))
 
 
 @app.command()
@@ -271,6 +252,12 @@ def run(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Give the agent a task in a folder, and watch and answer it here."""
+    import asyncio
+
+    from outrider.cli.answers import Rules, can_match
+    from outrider.cli.render import Renderer
+    from outrider.cli.run import Task, run_task
+
     of_latest = session is None and (last or goes_on or fork)
     if session is not None and last:
         raise typer.BadParameter("names a session, and --last the latest one", param_hint="--session")
@@ -281,7 +268,7 @@ def run(
     if plan is not None and (task is not None or mode != "agent"):
         raise typer.BadParameter("a plan is the task: give it alone, without --mode", param_hint="--plan")
     if task == "-":
-        task = _standard_input()
+        task = read_standard_input("TASK")
     if task is not None and not task.strip():
         raise typer.BadParameter("the task is empty", param_hint="TASK")
     for pattern in yes_to or ():
@@ -297,7 +284,7 @@ def run(
     if trust:
         options["trusted"] = True
     shown_on = sys.stderr if json_lines else sys.stdout
-    renderer = Renderer(make_console(shown_on))
+    renderer = Renderer(console(shown_on))
     wanted = Task(
         workspace=folder(workspace),
         options=options,
@@ -313,20 +300,8 @@ def run(
         rules=Rules((*(yes_to or ()), *(f"Run: {one}" for one in check or ()))),
         checks=tuple(check or ()),
     )
-    ended = asyncio.run(run_task(wanted, renderer, keyboard(shown_on), sys.stdout if json_lines else None))
-    raise typer.Exit(ended.code)
-
-
-def _standard_input() -> str:
-    """All of standard input.
-
-    Raises:
-        typer.BadParameter: It is no text.
-    """
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise typer.BadParameter("standard input is not UTF-8 text", param_hint="TASK") from problem
+    events_to = sys.stdout if json_lines else None
+    raise typer.Exit(asyncio.run(run_task(wanted, renderer, typed_on(shown_on), events_to)).code)
 
 
 @app.command()
@@ -339,10 +314,10 @@ def demo(
     provider_kind: KindOption = "openai-chat",
 ) -> None:
     """Watch a bug being found, fixed and verified in a small sample project; needs no model."""
+    from outrider.cli.demo import run_demo
+
     options = settings(model, None, None, provider_url, key_env, provider_kind)
-    console = make_console(sys.stdout)
-    code = asyncio.run(run_demo(options, console, None if yes else keyboard(sys.stdout), keep=keep))
-    raise typer.Exit(code)
+    raise ends(run_demo(options, console(), None if yes else typed_on(), keep=keep))
 
 
 @app.command()
@@ -354,9 +329,11 @@ def sessions(
     ] = False,
 ) -> None:
     """List the sessions of a folder, the latest first."""
+    from outrider.cli.sessions import sessions as list_sessions
+
     options = settings(None, None, state_dir)
-    done = look.sessions(folder(workspace), options, make_console(sys.stdout), as_json=as_json)
-    raise typer.Exit(asyncio.run(done))
+    done = list_sessions(folder(workspace), options, console(), as_json=as_json)
+    raise ends(done)
 
 
 @app.command()
@@ -365,6 +342,7 @@ def models(
     provider_url: UrlOption = None,
     key_env: KeyOption = None,
     provider_kind: KindOption = "openai-chat",
+    as_json: JsonOption = False,
     every: Annotated[
         bool, typer.Option("--all", help="Show all models of a provider that has many.")
     ] = False,
@@ -373,13 +351,13 @@ def models(
 
     A key in the environment or a server on a port of this machine is only shown, and used by nobody who did not ask.
     """
-    from outrider.app import surroundings, survey
-    from outrider.cli.models import show
+    from outrider.cli.models import print_models, show_models
+    from outrider.surroundings import surroundings
 
     options = settings(model, None, None, provider_url, key_env, provider_kind)
-    raise typer.Exit(
-        show(asyncio.run(survey(surroundings(), options)), make_console(sys.stdout), every=every)
-    )
+    if as_json:
+        raise ends(print_models(Path.cwd(), options, console()))
+    raise ends(show_models(surroundings(), options, console(), every=every))
 
 
 @app.command()
@@ -431,7 +409,7 @@ def setup(
     asks_nothing = yes or as_json or only_list
     if asks_nothing and not only_list and (provider is None or model is None):
         raise typer.BadParameter("needs --provider and --model", param_hint="--yes" if yes else "--json")
-    typed = None if asks_nothing else keyboard(sys.stdout)
+    typed = None if asks_nothing else typed_on()
     if typed is None and not asks_nothing:
         raise typer.BadParameter("needs a terminal, or --provider, --model and --yes", param_hint="setup")
     wanted = steps.Wanted(
@@ -445,7 +423,7 @@ def setup(
         tries=not no_trial,
         lists=only_list,
     )
-    raise typer.Exit(asyncio.run(steps.set_up(wanted, typed, sys.stdout if as_json else None)))
+    raise ends(steps.set_up(wanted, typed, sys.stdout if as_json else None))
 
 
 @app.command()
@@ -465,16 +443,18 @@ def events(
     state_dir: StateOption = None,
 ) -> None:
     """Show the log of a session again."""
+    from outrider.cli import look
+
     options = settings(None, None, state_dir)
     shown = look.events(
         folder(workspace),
         options,
         session,
         first,
-        make_console(sys.stdout),
+        console(),
         sys.stdout if json_lines else None,
     )
-    raise typer.Exit(asyncio.run(shown))
+    raise ends(shown)
 
 
 @app.command()
@@ -492,7 +472,7 @@ def export(
     from outrider.cli.export import export as export_session
 
     done = export_session(folder(workspace), settings(None, None, state_dir), session, output, force=force)
-    raise typer.Exit(asyncio.run(done))
+    raise ends(done)
 
 
 @app.command()
@@ -500,7 +480,8 @@ def report(
     of: Annotated[
         str | None,
         typer.Argument(
-            metavar="SESSION|FILE", help="A session's id, or an exported file. Default: the latest session."
+            metavar="SESSION|FILE",
+            help="A session's id, or an exported file; - is standard input. Default: the latest session.",
         ),
     ] = None,
     output: OutputOption = None,
@@ -515,7 +496,7 @@ def report(
     from outrider.cli.report.command import report as write_report
 
     done = write_report(folder(workspace), settings(None, None, state_dir), of, output, force=force)
-    raise typer.Exit(asyncio.run(done))
+    raise ends(done)
 
 
 UndoSession = Annotated[
@@ -534,6 +515,9 @@ ScopeOption = Annotated[
         show_default=False,
     ),
 ]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Change nothing: say what would be changed, as the files are now.")
+]
 IdOption = Annotated[
     str | None,
     typer.Option(
@@ -551,6 +535,8 @@ def undo(
     session: UndoSession = None,
     scope: ScopeOption = None,
     of: IdOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -558,7 +544,7 @@ def undo(
 
     Exit code 0: all is taken back, 1: something was left as it is or cannot be undone, 2: there is no such session.
     """
-    _take_back(session, scope, of, workspace, state_dir, redo=False)
+    _take_back(session, scope, of, workspace, state_dir, redo=False, as_json=as_json, dry_run=dry_run)
 
 
 @app.command()
@@ -566,6 +552,8 @@ def redo(
     session: RedoSession = None,
     scope: ScopeOption = None,
     of: IdOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -573,7 +561,7 @@ def redo(
 
     Exit code 0: all is brought back, 1: something was left as it is or cannot be redone, 2: there is no such session.
     """
-    _take_back(session, scope, of, workspace, state_dir, redo=True)
+    _take_back(session, scope, of, workspace, state_dir, redo=True, as_json=as_json, dry_run=dry_run)
 
 
 def _take_back(
@@ -584,12 +572,25 @@ def _take_back(
     state_dir: Path | None,
     *,
     redo: bool,
+    as_json: bool,
+    dry_run: bool,
 ) -> None:
-    given = {"sessionId": session, "scope": scope, "id": of}
+    from outrider.cli import look
+
+    given = {"sessionId": session, "scope": scope, "id": of, "dryRun": dry_run or None}
     params = {name: value for name, value in given.items() if value is not None}
-    options, console = settings(None, None, state_dir), make_console(sys.stdout)
-    done = look.undo(folder(workspace), options, params, console, keyboard(sys.stdout), redo=redo)
-    raise typer.Exit(asyncio.run(done))
+    options = settings(None, None, state_dir)
+    shown_on = sys.stderr if as_json else sys.stdout
+    done = look.undo(
+        folder(workspace),
+        options,
+        params,
+        console(shown_on),
+        typed_on(shown_on),
+        redo=redo,
+        lines=sys.stdout if as_json else None,
+    )
+    raise ends(done)
 
 
 @app.command()
@@ -603,6 +604,7 @@ def changes(
     patch: Annotated[bool, typer.Option("--patch", help="Print one patch for `git apply`.")] = False,
     output: OutputOption = None,
     force: ForceOption = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -610,8 +612,10 @@ def changes(
     from outrider.cli.changes import changes as show_changes
 
     options = settings(None, None, state_dir)
-    done = show_changes(folder(workspace), options, session, output, patch=patch, force=force)
-    raise typer.Exit(asyncio.run(done))
+    done = show_changes(
+        folder(workspace), options, session, output, patch=patch, force=force, as_json=as_json
+    )
+    raise ends(done)
 
 
 @app.command()
@@ -619,13 +623,15 @@ def replay(
     session: Annotated[
         str | None,
         typer.Argument(
-            metavar="SESSION|FILE", help="A session's id, or an exported one. Default: the latest session."
+            metavar="SESSION|FILE",
+            help="A session's id, or an exported file; - is standard input. Default: the latest session.",
         ),
     ] = None,
     first: Annotated[int, typer.Option("--from", min=1, help="The first event to show.")] = 1,
     must_agree: Annotated[
         bool, typer.Option("--assert", help="Show only the verdict; exit with 1 if there is a difference.")
     ] = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
 ) -> None:
@@ -637,9 +643,15 @@ def replay(
 
     options = settings(None, None, state_dir)
     done = replay_session(
-        folder(workspace), options, session, first, make_console(sys.stdout), must_agree=must_agree
+        folder(workspace),
+        options,
+        session,
+        first,
+        console(),
+        must_agree=must_agree,
+        lines=sys.stdout if as_json else None,
     )
-    raise typer.Exit(asyncio.run(done))
+    raise ends(done)
 
 
 @app.command()
@@ -656,8 +668,8 @@ def prompt(
 
     options = settings(None, None, state_dir)
     lines = sys.stdout if as_json else None
-    done = show_prompt(folder(workspace), options, session, make_console(sys.stdout), lines)
-    raise typer.Exit(asyncio.run(done))
+    done = show_prompt(folder(workspace), options, session, console(), lines)
+    raise ends(done)
 
 
 @app.command(name="map")
@@ -673,6 +685,7 @@ def draw_map(
         typer.Option("--tokens", min=1, max=100_000, help="Approximate length. Default: as in a turn."),
     ] = None,
     task: Annotated[str, typer.Option("--task", help="A task; its words influence the order.")] = "",
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Draw the repository map: the names of the workspace's files that matter for some of them."""
@@ -682,8 +695,8 @@ def draw_map(
     at_hand: Object = {"files": [within(one, root) for one in files or ()], "prompt": task}
     if tokens is not None:
         at_hand["tokens"] = tokens
-    done = show_map(root, settings(None, None, None), at_hand, make_console(sys.stdout))
-    raise typer.Exit(asyncio.run(done))
+    done = show_map(root, settings(None, None, None), at_hand, console(), as_json=as_json)
+    raise ends(done)
 
 
 @app.command()
@@ -697,15 +710,18 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as `outrider.doctor` has it.")] = False,
 ) -> None:
     """Look at the set-up and say what is wrong."""
+    from outrider.cli import look
+
     options = settings(model, None, state_dir, workspace=workspace)
-    done = look.doctor(folder(workspace), options, make_console(sys.stdout), probe=probe, as_json=as_json)
-    raise typer.Exit(asyncio.run(done))
+    done = look.doctor(folder(workspace), options, console(), probe=probe, as_json=as_json)
+    raise ends(done)
 
 
 scenario_app: Final = typer.Typer(
     no_args_is_help=True, help="Play scenario files: tests of the agent that need no model."
 )
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(remote_commands.app)
 app.add_typer(permission_commands.app, name="permissions")
 app.add_typer(trust_commands.app, name="trust")
 
@@ -753,13 +769,18 @@ def scenario_run(
     from outrider.cli.scenario import How, run_scenarios
 
     how = How(connection, profile, keep=keep, update_golden=update_golden, killed=kill_at_every_event)
-    console = make_console(sys.stderr if json_lines else sys.stdout)
-    raise typer.Exit(run_scenarios(files, how, console, sys.stdout if json_lines else None))
+    shown_on = console(sys.stderr if json_lines else sys.stdout)
+    raise typer.Exit(run_scenarios(files, how, shown_on, sys.stdout if json_lines else None))
 
 
 @scenario_app.command("from")
 def scenario_from(
-    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A file that `outrider export` wrote.")],
+    export: Annotated[
+        Path,
+        typer.Argument(
+            metavar="EXPORT", help="A file that `outrider export` wrote, or - for standard input."
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
@@ -773,91 +794,3 @@ def scenario_from(
     from outrider.cli import scenario
 
     raise typer.Exit(scenario.scenario_from(export, output, name, force=force))
-
-
-def folder(path: Path) -> Path:
-    """The workspace folder, absolute.
-
-    Raises:
-        typer.BadParameter: It is not a folder.
-    """
-    absolute = path.expanduser().resolve()
-    if not absolute.is_dir():
-        raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")
-    return absolute
-
-
-def level_of_thinking(given: str) -> str | int:
-    """How much the model is to think, as `outrider.run` takes it.
-
-    Raises:
-        typer.BadParameter: It is no level and no number of tokens.
-    """
-    if given in THINKING_LEVELS:
-        return given
-    if given.isascii() and given.isdigit() and int(given) >= 1:
-        return int(given)
-    levels = ", ".join(THINKING_LEVELS)
-    raise typer.BadParameter(
-        f"“{given}” is neither one of {levels} nor a number of tokens", param_hint="--thinking"
-    )
-
-
-def settings(
-    model: str | None,
-    permission_mode: PermissionMode | None,
-    state_dir: Path | None,
-    provider_url: str | None = None,
-    key_env: str | None = None,
-    provider_kind: str = "openai-chat",
-    *,
-    workspace: Path = Path(),
-) -> Object:
-    """The options of the command line as `initializationOptions`, checked here so that a slip is a usage error.
-
-    Raises:
-        typer.BadParameter: A value cannot be right.
-    """
-    options: Object = {"events": True}
-    if model is not None:
-        options["model"] = model
-        scheme, _, path = model.partition(":")
-        if scheme in {"scripted", "recorded"}:
-            # Relative to the workspace, as in the settings; else to where the command is given.
-            places = [(place / Path(path).expanduser()).resolve() for place in (workspace, Path.cwd())]
-            script = next((place for place in places if place.is_file()), None)
-            if script is None:
-                looked = " nor ".join(dict.fromkeys(map(str, places)))
-                raise typer.BadParameter(f"there is no file {looked}", param_hint="--model")
-            options["model"] = f"{scheme}:{script}"
-        elif "/" not in model:
-            raise typer.BadParameter(
-                f"“{model}” is not provider/name; `outrider models` lists those you have",
-                param_hint="--model",
-            )
-    if permission_mode is not None:
-        options["permissionMode"] = permission_mode
-    if state_dir is not None:
-        options["stateDir"] = str(state_dir.expanduser().resolve())
-    if provider_url is not None:
-        if model is None or "/" not in model:
-            raise typer.BadParameter("needs --model provider/name", param_hint="--provider-url")
-        if not provider_url.startswith(("http://", "https://")):
-            raise typer.BadParameter("must begin with http:// or https://", param_hint="--provider-url")
-        if key_env is not None and not (key_env.isidentifier() and key_env.isascii()):
-            raise typer.BadParameter(
-                "must be the NAME of an environment variable, not the key", param_hint="--key-env"
-            )
-        provider: Object = {"kind": provider_kind, "baseUrl": provider_url}
-        if key_env is not None:
-            provider["apiKeyEnv"] = key_env
-        options["providers"] = {model.partition("/")[0]: provider}
-    elif key_env is not None:
-        raise typer.BadParameter("needs --provider-url", param_hint="--key-env")
-    try:
-        Settings.model_validate(options)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise typer.BadParameter(f"{where}: {first['msg'].removeprefix('Value error, ')}") from problem
-    return options

@@ -1,16 +1,21 @@
 """`outrider models`: which models are configured and can be reached, and what could be configured."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Any, Final, Protocol
 
 from rich.console import Console
 
-from outrider.app import Known, Survey
+import outrider_protocol as names
+from outrider.app import Known, Survey, survey
+from outrider.cli.exits import ExitCode
+from outrider.cli.look import RefusedError, server_of
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
-from outrider.cli.terminal import visible
+from outrider.cli.progress import in_progress
+from outrider.cli.terminal import print_json, visible
 from outrider.models.routing.profile import Source, shown
 from outrider.models.survey import Surveyed
+from outrider.ports.outside import Outside
 from outrider_protocol.settings import Tiers
 
 _MOST_SHOWN: Final = 30
@@ -29,6 +34,35 @@ class _Say(Protocol):
     """Prints a line of untrusted text."""
 
     def __call__(self, text: str, style: str | None = None) -> None: ...
+
+
+async def print_models(workspace: Path, options: dict[str, Any], console: Console) -> ExitCode:
+    """Print the result of `outrider.models`; fails, as the list does, where a provider gave no list, or nothing is set up."""
+    try:
+        async with server_of(
+            workspace, options | {"events": False}, Problems(), what="asking the providers"
+        ) as client:
+            listed = await client.command(names.MODELS)
+    except RefusedError as refused:
+        return refused.code
+    print_json(listed, console.file)
+    return ExitCode.COMPLETED if listed["models"] and not listed["problems"] else ExitCode.FAILED
+
+
+async def show_models(
+    around: Outside, options: dict[str, Any], console: Console, *, every: bool = False
+) -> ExitCode:
+    """Look for models, and show what was found.
+
+    Args:
+        around: The surroundings.
+        options: Settings as a client would give them.
+        console: Where it is shown.
+        every: Whether all names of models are shown, however many there are.
+    """
+    async with in_progress("asking the providers", Problems()):
+        found = await survey(around, options)
+    return show(found, console, every=every)
 
 
 def show(survey: Survey, console: Console, *, every: bool = False) -> ExitCode:

@@ -40,7 +40,7 @@ class Problems:
 
     def __init__(self, console: Console | None = None) -> None:
         """Write to `console`; None is standard error."""
-        self._console = console if console is not None else make_console(sys.stderr)
+        self.console = console if console is not None else make_console(sys.stderr)
         self.before: Callable[[], None] = _nothing
         """Called before each line: ends a line that the output has begun, since both may be one terminal."""
         self._holds = True
@@ -103,4 +103,4 @@ class Problems:
     def _write(self, text: str, style: str) -> None:
         self.before()
         # Where no terminal would break it, a line stays one line, so that it can be searched.
-        self._console.print(Text(visible(text), style=style), soft_wrap=not self._console.is_terminal)
+        self.console.print(Text(visible(text), style=style), soft_wrap=not self.console.is_terminal)

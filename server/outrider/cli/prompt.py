@@ -1,6 +1,5 @@
 """`outrider prompt`: what the model would be sent next, message by message."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -10,10 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 import outrider_protocol as names
-from outrider.cli.look import NO_SESSIONS, RefusedError, latest_session, server_of
+from outrider.cli.exits import ExitCode
+from outrider.cli.look import RefusedError, latest_session, server_of
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
-from outrider.cli.terminal import visible
+from outrider.cli.sessions import NO_SESSIONS
+from outrider.cli.terminal import print_json, visible
 
 Object = dict[str, Any]
 
@@ -24,7 +24,9 @@ async def prompt(
     """Show the next request of a session, without an id of the latest; as JSON to `lines` where that is wanted."""
     problems = Problems()
     try:
-        async with server_of(workspace, options | {"events": False}, problems) as client:
+        async with server_of(
+            workspace, options | {"events": False}, problems, what="reading the log"
+        ) as client:
             session_id = session_id or await latest_session(client)
             if session_id is None:
                 problems.note(NO_SESSIONS)
@@ -33,7 +35,7 @@ async def prompt(
     except RefusedError as refused:
         return refused.code
     if lines is not None:
-        lines.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
+        print_json(shown, lines)
         return ExitCode.COMPLETED
     for message in cast("list[Object]", shown["messages"]):
         _message(message, console)
@@ -71,7 +73,9 @@ def _counts(shown: Object) -> Table:
     return table
 
 
-async def show_map(workspace: Path, options: Object, at_hand: Object, console: Console) -> ExitCode:
+async def show_map(
+    workspace: Path, options: Object, at_hand: Object, console: Console, *, as_json: bool = False
+) -> ExitCode:
     """Print the repository map of a workspace.
 
     Args:
@@ -79,13 +83,18 @@ async def show_map(workspace: Path, options: Object, at_hand: Object, console: C
         options: Settings of the server.
         at_hand: What the command is given, as it stands on the wire.
         console: Where it goes.
+        as_json: Whether the result of `outrider.map` is printed instead.
     """
     try:
-        async with server_of(workspace, options | {"events": False}, Problems()) as client:
+        async with server_of(
+            workspace, options | {"events": False}, Problems(), what="reading the files"
+        ) as client:
             drawn = await client.command(names.MAP, at_hand, seconds=None)
     except RefusedError as refused:
         return refused.code
-    if drawn["text"]:
+    if as_json:
+        print_json(drawn, console.file)
+    elif drawn["text"]:
         console.print(Text(visible(drawn["text"])), soft_wrap=True)
     else:
         console.print("no file in this folder defines names for the map")

@@ -5,20 +5,21 @@ import json
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from outrider.cli.export import encoded, exported_file, fetch_export
+from outrider.cli.exits import ExitCode
+from outrider.cli.export import encoded, exported_file, fetch_export, read_given
 from outrider.cli.problems import Problems
+from outrider.cli.progress import Bar, in_progress
 from outrider.cli.render import Renderer, counted
-from outrider.cli.run import ExitCode
-from outrider.cli.terminal import visible
+from outrider.cli.terminal import print_json, visible
 from outrider.ports.events import LoggedEvent, to_wire
 from outrider.replay.log import Difference, leaves
 from outrider.replay.play import Replayed, ReplayProblem, play
-from outrider.store.exported import ExportProblem, parse_export, read_export
+from outrider.store.exported import ExportProblem, parse_export
 from outrider_protocol.export import Export
 
 Object = dict[str, Any]
@@ -39,6 +40,7 @@ async def replay(
     console: Console,
     *,
     must_agree: bool,
+    lines: TextIO | None = None,
 ) -> ExitCode:
     """Run a session again, and show its events; with `must_agree` nothing but the verdict.
 
@@ -49,6 +51,7 @@ async def replay(
         from_seq: The first event that is wanted.
         console: Where it is shown.
         must_agree: Whether a difference is a failure.
+        lines: Where the verdict goes as JSON instead of all that.
     """
     renderer = Renderer(console)
     export = await _export_of(workspace, options, subject, renderer.problems)
@@ -56,14 +59,24 @@ async def replay(
         return export
 
     def show(event: LoggedEvent) -> None:
-        if not must_agree:
+        bar.step()
+        if is_shown:
             renderer.event(to_wire(event))
 
-    replayed = await play(export, from_seq=from_seq, on_event=show)
+    is_shown = not must_agree and lines is None
+    if is_shown:  # which says how far it is
+        bar = Bar("", renderer.problems)
+        replayed = await play(export, from_seq=from_seq, on_event=show)
+    else:
+        async with in_progress("replaying", renderer.problems, len(export.events)) as bar:
+            replayed = await play(export, from_seq=from_seq, on_event=show)
     if isinstance(replayed, ReplayProblem):
         renderer.problems.error(replayed.message)
         return ExitCode.USAGE
-    console.print(Text("\n".join(verdict(replayed, export))), soft_wrap=True)
+    if lines is not None:
+        print_json(told(replayed, export), lines)
+    else:
+        console.print(Text("\n".join(verdict(replayed, export))), soft_wrap=True)
     return ExitCode.FAILED if must_agree and replayed.difference else ExitCode.COMPLETED
 
 
@@ -72,7 +85,7 @@ async def _export_of(
 ) -> Export | ExitCode:
     file = None if subject is None else await asyncio.to_thread(exported_file, subject)
     if file is not None:
-        export = await asyncio.to_thread(read_export, file)
+        export = await asyncio.to_thread(read_given, file)
     elif isinstance(fetched := await fetch_export(workspace, options, subject, problems), ExitCode):
         return fetched
     else:
@@ -81,6 +94,21 @@ async def _export_of(
         problems.error(export.message)
         return ExitCode.USAGE
     return export
+
+
+def told(replayed: Replayed, export: Export) -> Object:
+    """How a replay went, as a `ReplayResult`."""
+    difference = replayed.difference
+    result: Object = {
+        "sessionId": export.session_id,
+        "same": difference is None and replayed.unknown_from is None,
+        "recorded": len(export.events),
+        "events": replayed.events,
+        "reused": replayed.taken_over,
+        "verdict": list(verdict(replayed, export)),
+    }
+    result |= {} if replayed.unknown_from is None else {"unknownFrom": replayed.unknown_from}
+    return result | ({} if difference is None else {"differentAt": difference.seq})
 
 
 def verdict(replayed: Replayed, export: Export) -> Iterator[str]:

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import IntEnum
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO, cast
 
 import outrider_protocol as names
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
+from outrider.cli.exits import ExitCode
 from outrider.cli.render import Renderer, counted
 from outrider.cli.terminal import Keyboard
 from outrider.lsp.client import Client, ClientError, CommandError, Question
@@ -26,18 +26,6 @@ ASK_SECONDS = 7 * 24 * 3600.0
 """How long a question may wait for a user who sits at the keyboard."""
 CANCEL_SECONDS = 30.0
 """How long a cancelled turn may take to end."""
-
-
-class ExitCode(IntEnum):
-    """The exit codes of `outrider run` (contract)."""
-
-    COMPLETED = 0
-    FAILED = 1
-    USAGE = 2
-    NEEDS_INPUT = 3
-    BUDGET_EXHAUSTED = 4
-    CHECK_FAILED = 5
-    CANCELLED = 130
 
 
 _NO_SESSION = "there is no session"

@@ -17,11 +17,11 @@ import typer
 from rich.console import Console
 
 from outrider.cli.answers import COMMAND_TOOL
-from outrider.cli.export import write_file
+from outrider.cli.export import read_given, write_file
 from outrider.cli.problems import Problems
 from outrider.cli.render import counted
 from outrider.models.scripted import read_json
-from outrider.store.exported import ExportProblem, read_export
+from outrider.store.exported import ExportProblem
 from outrider.testing.diffs import Failure
 from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.scenario_files.crash import play_killed
@@ -213,7 +213,7 @@ def scenario_from(source: Path, target: Path | None, name: str | None, *, force:
     Returns:
         The exit code: 0, or 2 where the export cannot be read or the file cannot be written.
     """
-    export = read_export(source)
+    export = read_given(source)
     if isinstance(export, ExportProblem):
         is_session = source.name.startswith("ses_") and not os.path.exists(source)  # noqa: PTH110 - as above
         hint = f"; to make a file of a session, run `outrider export {source} -o FILE`" if is_session else ""

@@ -12,12 +12,13 @@ from typing import Any, Final, Protocol, TextIO
 from rich.console import Console
 
 from outrider import app as composition
+from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import Keyboard, make_console, visible
 from outrider.setup.steps import Setup
+from outrider.surroundings import surroundings
+from outrider_protocol.choices import ProviderKind
 from outrider_protocol.commands import KeyPlace, SetupModel, SetupParams, SetupProvider, SetupResult
-from outrider_protocol.settings import ProviderKind
 
 _MOST_SHOWN: Final = 30
 """Models in one listing; some of the name that is looked for narrows it."""
@@ -108,7 +109,7 @@ async def set_up(wanted: Wanted, keyboard: SetupKeyboard | None, json_on: TextIO
         json_on: Where the result goes as JSON, instead of being shown.
     """
     console, problems = make_console(sys.stdout), Problems()
-    async with composition.setup(composition.surroundings()) as (setup, messages):
+    async with composition.setup(surroundings()) as (setup, messages):
         for message in messages:
             problems.warning(message)
         if keyboard is not None:

@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
-from typing import Final, Protocol, TextIO
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, Any, Final, Protocol, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -62,6 +63,11 @@ def make_console(stream: TextIO) -> Console:
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # only real text files have it
     return _Console(file=stream, markup=False, emoji=False, highlight=False)
+
+
+def print_json(result: Mapping[str, Any], stream: IO[str]) -> None:
+    """Print what a command gives as one line of JSON: the result of the wire, where it has one."""
+    print(json.dumps(result, ensure_ascii=False), file=stream)
 
 
 class Keyboard(Protocol):

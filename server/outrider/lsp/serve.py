@@ -41,14 +41,14 @@ def load_house(command_line: dict[str, Any], watched: Watched | None) -> StartBr
     linecache.clearcache()
 
     gc.disable()  # as in `__main__`
-    from outrider import app
     from outrider.lsp import bridge
     from outrider.processes import command_environment
     from outrider.processes.own_environment import hide_environment
+    from outrider.surroundings import surroundings
 
     gc.freeze()
     gc.enable()
-    outside = replace(app.surroundings(), command_line=command_line, watched=watched)
+    outside = replace(surroundings(), command_line=command_line, watched=watched)
     hide_environment(outside.env, command_environment(outside.env))
     return lambda client, editor, documents, progress, _: bridge.start(
         client, editor, documents, progress, outside

@@ -33,10 +33,10 @@ from outrider.ports.model import Latency, Model
 from outrider.ports.routing import Need
 from outrider.ports.routing import Routing as Decision
 from outrider.ports.secrets import Secrets
+from outrider_protocol.choices import ProviderKind
 from outrider_protocol.settings import (
     TIERS,
     ModelSettings,
-    ProviderKind,
     ProviderSettings,
     RetrySettings,
     Routing,

@@ -28,7 +28,7 @@ from outrider.models.http.payload import is_object, object_of
 from outrider.models.http.sse import LineSplitter, SseSplitter
 from outrider.ports.ids import SequentialIds
 from outrider.ports.model import ModelFailure, ModelItem, ModelResponse, ReasoningDelta, TextDelta
-from outrider_protocol.settings import ProviderKind
+from outrider_protocol.choices import ProviderKind
 
 _OK = 200
 _DECODERS: dict[ProviderKind, type[Decoder]] = {

@@ -36,7 +36,8 @@ from outrider.ports.model import (
     TextDelta,
     Tokens,
 )
-from outrider_protocol.settings import EditFormat, Price, ToolFormat
+from outrider_protocol.choices import EditFormat
+from outrider_protocol.settings import Price, ToolFormat
 
 SHORTEST_STREAM = 0.05
 """Seconds: what took less to come says nothing of how fast a model is."""

@@ -32,6 +32,7 @@ from outrider.ports.model import (
 )
 from outrider.store.exported import ExportProblem, events_of, read_export
 from outrider_protocol import logged
+from outrider_protocol.choices import EditFormat
 from outrider_protocol.events import Usage, WireProviderData
 from outrider_protocol.export import Export
 from outrider_protocol.script import (
@@ -44,7 +45,6 @@ from outrider_protocol.script import (
     ScriptTurn,
     StallFault,
 )
-from outrider_protocol.settings import EditFormat
 
 _LARGEST = 10_000_000
 _MOST_ERRORS = 3

@@ -16,7 +16,8 @@ from outrider.models.http.provider import HttpProvider
 from outrider.models.routing.facts import Facts, facts_of_entry, facts_of_shown
 from outrider.ports.clock import Clock
 from outrider.ports.model import ModelFailure
-from outrider_protocol.settings import ProviderKind, ProviderSettings
+from outrider_protocol.choices import ProviderKind
+from outrider_protocol.settings import ProviderSettings
 
 SECONDS = 5.0
 """How long a configured provider may take to say what it has."""

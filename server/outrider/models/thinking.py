@@ -28,7 +28,8 @@ from outrider.models.answer import (
 )
 from outrider.ports.model import Message, ModelResponse, ProviderData, ToolCall
 from outrider.ports.patterns import Pattern, linear
-from outrider_protocol.settings import ProviderKind, Thinking
+from outrider_protocol.choices import ProviderKind
+from outrider_protocol.settings import Thinking
 
 Fields = Mapping[str, Any]
 

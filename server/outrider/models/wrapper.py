@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from outrider.ports.model import Model, ModelRequest, Tokens
-from outrider_protocol.settings import EditFormat
+from outrider_protocol.choices import EditFormat
 
 
 class Wrapper(ABC):

@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from outrider_protocol.settings import EditFormat, Thinking
+from outrider_protocol.choices import EditFormat
+
+if TYPE_CHECKING:  # its model takes longer to load than all of the smallest commands
+    from outrider_protocol.settings import Thinking
 
 Role = Literal["system", "user", "assistant", "tool"]
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
@@ -261,7 +264,7 @@ class ModelRequest:
     """About how many it has, the tools included; None where nobody counted."""
     at_most: int | None = None
     """Tokens that an answer for its purpose may have at most, whoever is asked."""
-    thinking: Thinking | None = None
+    thinking: "Thinking | None" = None
     """How much the model is to think; None: as is set for it."""
     conversation: str | None = None
     """What the requests of one conversation have in common, for providers whose cache goes by a key."""

@@ -26,8 +26,8 @@ from outrider.tools.registry import Params, Parsed, Registry, Tool, read_object
 from outrider.workspace.edits.change import Change
 from outrider.workspace.paths import Located
 from outrider_protocol import PUT_BACK, REVIEW, RUN_OUTSIDE
+from outrider_protocol.choices import Effect, PermissionMode
 from outrider_protocol.events import InputField, InputWanted, Mode, Ran, RulePattern, Verdict, WorkspaceSaved
-from outrider_protocol.settings import Effect, PermissionMode
 
 _CANCELLED: Final = "[cancelled]"
 _OF_COMMANDS: Final = frozenset({"run_command", "read_job"})

@@ -25,6 +25,7 @@ from outrider.workspace.edits.change import Change, Written
 from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
 from outrider.workspace.workspace import View, Workspace
+from outrider_protocol.choices import Effect, PermissionMode
 from outrider_protocol.events import (
     Decision,
     EventData,
@@ -36,7 +37,7 @@ from outrider_protocol.events import (
     ToolStatus,
     Verdict,
 )
-from outrider_protocol.settings import Effect, Limits, PermissionMode
+from outrider_protocol.settings import Limits
 
 OUTSIDE = " outside the workspace"
 """What the title of an approval ends with, if what it is for does not stay inside."""

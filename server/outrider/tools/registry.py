@@ -13,8 +13,8 @@ from pydantic.fields import FieldInfo
 from outrider.ports.model import ToolCall, ToolSpec
 from outrider.tools import foreign
 from outrider.tools.context import Action, ToolContext, ToolResult
+from outrider_protocol.choices import Effect
 from outrider_protocol.events import Mode
-from outrider_protocol.settings import Effect
 
 MOST_WORDS: Final = 4_000
 """Characters of an argument that is no content: a path, a pattern, a question. Longer ones are looked through and shown nowhere."""

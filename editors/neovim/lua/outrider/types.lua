@@ -1761,6 +1761,7 @@
 ---
 --- Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it.
 ---@class outrider.UndoParams
+---@field dryRun? boolean
 ---@field id? string
 ---@field ids? string[]
 ---@field latest? boolean
@@ -1776,7 +1777,7 @@
 ---@field scope 'hunk'|'step'|'turn'|'session'
 ---@field secrets? outrider.Secret[]
 
---- What an undo or a redo did.
+--- What an undo or a redo did, or would do.
 ---@class outrider.UndoResult
 ---@field changeId string
 ---@field conflicts outrider.Conflict[]

@@ -1902,6 +1902,7 @@ export interface UndoFinished {
 
 /** Works hunk by hunk in the current text, and keeps what others wrote since.  Where the same place was changed, the user is asked. A parked or interrupted turn is not continued by it. */
 export interface UndoParams {
+  dryRun?: boolean;
   id?: string;
   ids?: string[];
   latest?: boolean;
@@ -1919,7 +1920,7 @@ export interface UndoRequested {
   secrets?: Secret[];
 }
 
-/** What an undo or a redo did. */
+/** What an undo or a redo did, or would do. */
 export interface UndoResult {
   changeId: string;
   conflicts: Conflict[];

@@ -24,6 +24,7 @@ from outrider.agent.changes.current_state import (
     what_is_left,
     with_those,
 )
+from outrider.agent.changes.listing import listed
 from outrider.agent.changes.undo_writer import Switching, Writing
 from outrider.agent.loop.tool_context import TurnContext
 from outrider.agent.services import Services
@@ -47,6 +48,8 @@ from outrider_protocol.events import Conflict, NotUndoable, UndoFinished, Undone
 
 NOT_AGREED = "nobody agreed to the text that it would get"
 """Why a protected file is left as it is."""
+FORESEEN = "others changed the same place since, so you would be asked"
+"""Why a hunk may stay, where nobody was asked yet."""
 OTHER_ENCODING = "the file was UTF-16 and now has another encoding"
 """Why a text is not put back that only fits the encoding that the file had."""
 TIMES_TRIED = 3
@@ -139,6 +142,10 @@ async def take_back(
     left = [] if redo else journal.left_by_undo(scope, params.id, parts)
     if not (parts or left or by_hand):
         return None
+    if params.dry_run:
+        foreseen = await _foreseen(services, journal, folded, parts, redo=redo)
+        stays = await what_is_left(services, journal, left, parts)
+        return foreseen.model_copy(update={"not_undoable": lasting(stays)})
     context.log.record(UndoRequested(redo=redo, scope=scope, id=params.id))
     taking = TakingBack(services, context, journal, folded, ending, redo=redo)
     result = await taking.take(parts, [] if redo else by_hand)
@@ -152,6 +159,37 @@ async def take_back(
         UndoFinished(undone=result.undone, conflicts=result.conflicts, not_undoable=result.not_undoable)
     )
     return result
+
+
+async def _foreseen(
+    services: Services, journal: Journal, folded: Histories, parts: Sequence[Part], *, redo: bool
+) -> UndoResult:
+    """What would become of these hunks, as the files are now: nobody is asked, so what would be asked about counts as a conflict."""
+    made = {one.change_id: one for one in await listed(services, journal)}
+    fits = "undone" if redo else "applied"
+    undone: dict[str, int] = {}
+    conflicts: list[Conflict] = []
+    for part in parts:
+        path, told = folded.path_of(part.record), made.get(part.record.change_id)
+        if told is None or not told.hunks:  # a rename, or an undo's own change
+            if told is None or told.state in {None, fits}:
+                undone[path] = undone.get(path, 0) + 1
+            else:
+                conflicts.append(Conflict(path=path, line=1, reason=told.reason or FORESEEN))
+            continue
+        hunks = {hunk.id: hunk for hunk in told.hunks}
+        for number in part.hunks:
+            name = hunk_id(part.record.change_id, number)
+            if (hunk := hunks.get(name)) is None or hunk.state == fits:
+                undone[path] = undone.get(path, 0) + 1
+            else:
+                conflicts.append(Conflict(path=path, line=hunk.line, reason=told.reason or FORESEEN, id=name))
+    return UndoResult(
+        change_id="",
+        undone=[UndonePath(path=path, hunks=hunks) for path, hunks in undone.items()],
+        conflicts=conflicts,
+        not_undoable=[],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Final, cast
 
 from outrider.ports.model import ToolSpec, content_hash
-from outrider_protocol.settings import EditFormat
+from outrider_protocol.choices import EditFormat
 
 SMALL_WINDOW: Final = 24_000
 """Tokens; in a smaller window, what every request has is told in short. In full it has about 3,400: with less room it would be a good part of

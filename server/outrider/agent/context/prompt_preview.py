@@ -13,9 +13,9 @@ from outrider.models.text_tools import FORMATS
 from outrider.models.wrappers import as_text
 from outrider.ports.model import Message, ModelRequest, Tokens
 from outrider.tools.executor import wire_image
+from outrider_protocol.choices import Effect
 from outrider_protocol.commands import PromptMessage, PromptResult, PromptSection, ToolInfo
 from outrider_protocol.events import WireToolCall
-from outrider_protocol.settings import Effect
 
 
 async def next_request(

@@ -10,8 +10,9 @@ from typing import Final
 
 from outrider.processes.sandbox import Facts, section
 from outrider.workspace.paths import Folders
+from outrider_protocol.choices import PermissionMode
 from outrider_protocol.events import Mode
-from outrider_protocol.settings import Limits, PermissionMode
+from outrider_protocol.settings import Limits
 
 IDENTITY: Final = """\
 You are Outrider, a coding agent inside the user's editor. You work on their open workspace with the tools you are given, one task at a time.

@@ -38,6 +38,7 @@ from outrider.workspace.edits.review import Review
 from outrider.workspace.paths import Located
 from outrider.workspace.watch.obeyed_files import Sight
 from outrider.workspace.workspace import View
+from outrider_protocol.choices import Effect, PermissionMode
 from outrider_protocol.events import (
     AutoLimited,
     EventData,
@@ -50,7 +51,7 @@ from outrider_protocol.events import (
     ToolFinished,
     ToolStarted,
 )
-from outrider_protocol.settings import Autonomy, Effect, PermissionMode
+from outrider_protocol.settings import Autonomy
 
 
 def shared_by(runtime: Runtime, policy: Policy, name: str) -> Shared:

@@ -1,7 +1,6 @@
 """`outrider.permissions`: what Outrider may do without asking, and changing it."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from outrider.agent.services import Services
 from outrider.agent.session.session import Session
@@ -50,23 +49,7 @@ async def permissions(
 
 def info(rule: Rule, wrong: str | None = None) -> RuleInfo:
     """A rule, for the wire; its text says what is `wrong` with it."""
-    return RuleInfo(
-        id=rule.id,
-        decision=rule.decision,
-        tool=rule.tool,
-        command=rule.command,
-        exact=True if rule.is_exact else None,
-        script=rule.script,
-        path=rule.path,
-        host=rule.host,
-        scope="everywhere" if rule.workspace is None else "workspace",
-        workspace=rule.workspace,
-        origin=rule.origin,
-        added=_written(rule.added),
-        expires=_written(rule.expires),
-        hits=rule.hits,
-        text=rule.text if wrong is None else f"{rule.text} (does nothing: {wrong})",
-    )
+    return RuleInfo.from_wire(rule.to_wire(wrong))
 
 
 def _rule(given: NewRule, workspace: str | None) -> Rule:
@@ -105,7 +88,3 @@ def _granted(key: str, approval: str) -> RuleInfo:
         origin="person",
         text=f"allow {tool} “{shown}” for this session",
     )
-
-
-def _written(time: datetime | None) -> str | None:
-    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z") if time else None

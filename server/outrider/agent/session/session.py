@@ -34,6 +34,7 @@ from outrider.store.locks import SessionLock
 from outrider.tools.client import definition_of
 from outrider.tools.run_command.connections import connections, refused_hosts
 from outrider.tools.run_command.jobs import how_it_ended
+from outrider_protocol.choices import PermissionMode
 from outrider_protocol.commands import (
     AnswerParams,
     ContinueParams,
@@ -70,7 +71,6 @@ from outrider_protocol.events import (
     TurnStarted,
     Usage,
 )  # fmt: skip
-from outrider_protocol.settings import PermissionMode
 
 log = logging.getLogger(__name__)
 

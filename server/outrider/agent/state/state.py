@@ -31,6 +31,7 @@ from outrider.workspace.edits.review import Review
 from outrider.workspace.history.journal import Journal
 from outrider.workspace.watch.read_state import Seen
 from outrider_protocol import logged
+from outrider_protocol.choices import PermissionMode
 from outrider_protocol.events import (
     Context,
     InputField,
@@ -40,7 +41,6 @@ from outrider_protocol.events import (
     ReviewedHunk,
     RulePattern,
 )
-from outrider_protocol.settings import PermissionMode
 
 INTERRUPTED = "[The user interrupted you here; what you were saying or about to do was not finished.]"
 """What the model is told where a turn was cancelled while it answered."""

@@ -16,9 +16,9 @@ from outrider import __version__
 from outrider.cli.chat.conversation import Conversation, Surface
 from outrider.cli.chat.markdown import LiveMarkdown
 from outrider.cli.chat.slash import SLASH_COMMANDS, take
+from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import Keyboard, TerminalKeyboard, make_console, one_line
 
 Object = dict[str, Any]

@@ -16,12 +16,13 @@ import outrider_protocol as names
 from outrider.agent.interaction.quoting import code_block
 from outrider.cli.answers import Answerer, OpenItem, OpenItems, Rules
 from outrider.cli.chat.status import Status
+from outrider.cli.exits import ExitCode
 from outrider.cli.render import Renderer
-from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, GOES_ON_HERE, ExitCode, explained
+from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, GOES_ON_HERE, explained
 from outrider.cli.terminal import Keyboard, plain_output, visible
 from outrider.lsp.client import Client, ClientError, CommandError, Question
 from outrider_protocol import logged
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.choices import PermissionMode
 
 Object = dict[str, Any]
 

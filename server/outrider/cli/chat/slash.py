@@ -14,10 +14,11 @@ from outrider.agent.interaction.plan_papers import PLANS
 from outrider.cli.changes import listed_changes
 from outrider.cli.chat.conversation import Conversation
 from outrider.cli.diffs import diff_lines, diff_style
-from outrider.cli.look import NO_SESSIONS, sessions_table, show_undone
+from outrider.cli.look import show_undone
+from outrider.cli.sessions import NO_SESSIONS, sessions_table
 from outrider.cli.terminal import one_line, visible
 from outrider_protocol import logged
-from outrider_protocol.settings import PERMISSION_MODES, THINKING_LEVELS
+from outrider_protocol.choices import PERMISSION_MODES, THINKING_LEVELS
 
 Object = dict[str, Any]
 

@@ -1,14 +1,13 @@
 """The arguments of `outrider permissions`."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
 
-from outrider.cli.terminal import make_console
-from outrider_protocol.settings import PermissionMode
+from outrider.cli.options import JsonOption, WorkspaceOption, console, ends, folder, read_standard_input
+from outrider_protocol.choices import PermissionMode
 
 app: Final = typer.Typer(
     name="permissions",
@@ -22,16 +21,13 @@ RulesOption = Annotated[
         "--rules", metavar="FILE", help="A rules file to use instead of the user's.", show_default=False
     ),
 ]
-WorkspaceOption = Annotated[
-    Path,
-    typer.Option("--workspace", "-C", help="The workspace folder. Default: this folder.", show_default=False),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
 @app.command("check")
 def check(
-    command: Annotated[str, typer.Argument(metavar="CMD", help="A command line, in quotes.")],
+    command: Annotated[
+        str, typer.Argument(metavar="CMD", help="A command line, in quotes; - reads it from standard input.")
+    ],
     mode: Annotated[
         PermissionMode | None,
         typer.Option(
@@ -41,31 +37,32 @@ def check(
     ] = None,
     rules: RulesOption = None,
     workspace: WorkspaceOption = Path(),
-    json_object: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say whether a command would be allowed, asked for or denied, part by part, and why. Nothing runs.
 
-    Exit code 0 whatever the decision is; 2 for wrong arguments.
+    Exit code 0: it is allowed, 3: it would ask, 1: it is refused, 2: the arguments are wrong.
     """
     from outrider.cli.policy import permissions
+    from outrider.cli.policy.rules import open_ledger
 
-    folder = existing_folder(workspace)
-    ledger = permissions.open_ledger(_file(rules), folder)
-    console = None if json_object else make_console(sys.stdout)
-    raise typer.Exit(permissions.check(command, ledger, mode, folder, console, sys.stdout))
+    if command == "-":
+        command = read_standard_input("CMD").rstrip("\n")
+    root = folder(workspace)
+    ledger = open_ledger(_file(rules), root)
+    shown_on = None if as_json else console()
+    raise typer.Exit(permissions.check(command, ledger, mode, root, shown_on, sys.stdout))
 
 
 @app.command("list")
 def list_rules(
-    rules: RulesOption = None, workspace: WorkspaceOption = Path(), json_object: JsonOption = False
+    rules: RulesOption = None, workspace: WorkspaceOption = Path(), as_json: JsonOption = False
 ) -> None:
     """List the rules, with their ids and how often each decided."""
-    from outrider.cli.policy import permissions
+    from outrider.cli.policy import rules as saved
 
-    ledger = permissions.open_ledger(rules, existing_folder(workspace))
-    raise typer.Exit(
-        permissions.show_rules(ledger, None if json_object else make_console(sys.stdout), sys.stdout)
-    )
+    ledger = saved.open_ledger(rules, folder(workspace))
+    raise typer.Exit(saved.show_rules(ledger, None if as_json else console(), sys.stdout))
 
 
 @app.command("add")
@@ -103,19 +100,22 @@ def add(
     ] = None,
     rules: RulesOption = None,
     workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
 ) -> None:
     """Save a rule: `outrider permissions add allow "git diff"`."""
-    from outrider.cli.policy import permissions
+    from outrider.cli.policy import rules as saved
     from outrider.permissions.policy.rules import RUN, Rule
 
     try:
-        ends = permissions.parsed_time(expires) if expires else None
+        until = saved.parsed_time(expires) if expires else None
     except ValueError as problem:
         raise typer.BadParameter(f"{expires} is not a date or time", param_hint="--expires") from problem
-    folder = existing_folder(workspace)
+    root = folder(workspace)
     is_command = tool == RUN
     if is_command and decision == "allow" and what and script is None:
-        script = permissions.script_now(what, folder)
+        from outrider.cli.policy.permissions import script_now
+
+        script = script_now(what, root)
     rule = Rule(
         decision,
         tool,
@@ -124,11 +124,11 @@ def add(
         script,
         None if is_command else what or None,
         host,
-        workspace=None if everywhere else str(folder),
-        expires=ends,
+        workspace=None if everywhere else str(root),
+        expires=until,
     )
-    ledger = permissions.open_ledger(rules, folder)
-    raise typer.Exit(asyncio.run(permissions.add_rule(ledger, rule, make_console(sys.stdout))))
+    ledger = saved.open_ledger(rules, root)
+    raise ends(saved.add_rule(ledger, rule, None if as_json else console(), sys.stdout))
 
 
 @app.command("remove")
@@ -136,24 +136,13 @@ def remove(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="The rule's id, as `list` shows it.")],
     rules: RulesOption = None,
     workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
 ) -> None:
     """Take a rule out of the ledger."""
-    from outrider.cli.policy import permissions
+    from outrider.cli.policy import rules as saved
 
-    ledger = permissions.open_ledger(rules, existing_folder(workspace))
-    raise typer.Exit(asyncio.run(permissions.remove_rule(ledger, rule_id, make_console(sys.stdout))))
-
-
-def existing_folder(path: Path) -> Path:
-    """The folder that an argument names, absolute.
-
-    Raises:
-        typer.BadParameter: There is no such folder.
-    """
-    absolute = path.expanduser().resolve()
-    if not absolute.is_dir():
-        raise typer.BadParameter(f"{path} is not a folder", param_hint="--workspace")
-    return absolute
+    ledger = saved.open_ledger(rules, folder(workspace))
+    raise ends(saved.remove_rule(ledger, rule_id, None if as_json else console(), sys.stdout))
 
 
 def _file(path: Path | None) -> Path | None:

@@ -1,22 +1,17 @@
-"""`outrider permissions`: what Outrider may do without asking, and what would be said to a command. Nothing runs."""
+"""`outrider permissions check`: what would be said to a command. Nothing runs."""
 
 import asyncio
 import json
 import os
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from outrider.agent.service.permissions import info
-from outrider.app import surroundings
+from outrider.cli.exits import ExitCode
 from outrider.cli.policy.trust import open_file
-from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.permissions.policy.commands import Part
 from outrider.permissions.policy.decide import (
@@ -27,14 +22,14 @@ from outrider.permissions.policy.decide import (
     decide,
     narrowest,
 )
-from outrider.permissions.policy.ledger import LEDGER, Ledger, LedgerProblem
+from outrider.permissions.policy.ledger import Ledger
 from outrider.permissions.policy.protected_files import Guarded, may_lead_to_obeyed, meaning_in_commands
-from outrider.permissions.policy.rules import RUN, Rule
+from outrider.permissions.policy.rules import RUN
 from outrider.ports.clock import SystemClock
 from outrider.processes import Supervisor, command_environment, shell_argv
 from outrider.processes.sandbox import Hidden, Sandbox, SandboxWish
 from outrider.settings import from_layers, read_user_file
-from outrider.tools.all import own_tools
+from outrider.surroundings import surroundings
 from outrider.tools.run_command.command_line import look_at, with_objects
 from outrider.workspace.documents.documents import DocumentStore
 from outrider.workspace.documents.overlay import Overlay
@@ -43,29 +38,13 @@ from outrider.workspace.search import Search, find_ripgrep
 from outrider.workspace.watch.hidden_files import HiddenFiles
 from outrider.workspace.watch.obeyed_files import ObeyedFiles
 from outrider.workspace.watch.snapshot import Census
-from outrider_protocol.settings import PermissionMode, Settings
+from outrider_protocol.choices import PermissionMode
+from outrider_protocol.settings import Settings
 
 Object = dict[str, Any]
 _STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
-
-
-def open_ledger(rules: Path | None, workspace: Path) -> Ledger:
-    """The ledger of the user, or one in another file, as it is now. Blocks.
-
-    Args:
-        rules: The other file.
-        workspace: The workspace folder.
-    """
-    path = rules.expanduser().resolve() if rules else surroundings().user_settings.with_name(LEDGER)
-    ledger = Ledger(
-        path,
-        [workspace],
-        SystemClock(),
-        Problems().warning,
-        own_tools().names,
-    )
-    ledger.refresh_now()
-    return ledger
+_EXIT: Final = {"allow": ExitCode.COMPLETED, "ask": ExitCode.NEEDS_INPUT, "deny": ExitCode.FAILED}
+"""As `outrider run` exits where it may, where it waits for an answer, and where it is refused."""
 
 
 def script_now(command: str, workspace: Path) -> str | None:
@@ -182,6 +161,9 @@ def check(
         workspace: Where it would run.
         out: A console for a user; None for one JSON object on `raw`.
         raw: Where that object goes.
+
+    Returns:
+        The decision: 0 allowed, 3 it would ask, 1 refused.
     """
     trust = open_file().of(os.path.realpath(workspace))
     if trust == "read-only":
@@ -224,7 +206,7 @@ def check(
             for part in parts
         ]
         print(json.dumps(answer, ensure_ascii=False), file=raw)
-        return ExitCode.COMPLETED
+        return _EXIT[judgement.verdict]
     out.print(Text.assemble((judgement.verdict, _STYLES[judgement.verdict]), f"  {visible(reason)}"))
     for part in parts:
         through = f" through {', '.join(part.program.through)}" if part.program.through else ""
@@ -236,7 +218,7 @@ def check(
                 f"  {shown}{through}: {visible(part.reason)}",
             )
         )
-    return ExitCode.COMPLETED
+    return _EXIT[judgement.verdict]
 
 
 def _parts(access: Access, judgement: Judgement, ledger: Ledger, mode: PermissionMode) -> list[Part]:
@@ -248,53 +230,3 @@ def _parts(access: Access, judgement: Judgement, ledger: Ledger, mode: Permissio
         part._replace(decision="allow", reason=CAN_BE_UNDONE) if part.decision == "ask" else part
         for part in parts
     ]
-
-
-def show_rules(ledger: Ledger, out: Console | None, raw: TextIO) -> ExitCode:
-    """List the rules; 1 if the user's file cannot be read."""
-    rules = [info(rule, ledger.about_nothing(rule)) for rule, _ in ledger.all_rules]
-    words = ["ended" if ledger.has_ended(rule) else "until" for rule, _ in ledger.all_rules]
-    if out is None:
-        told: Object = {"path": str(ledger.path), "rules": [rule.to_wire() for rule in rules]}
-        print(
-            json.dumps(told | ({"problem": ledger.problem} if ledger.problem else {}), ensure_ascii=False),
-            file=raw,
-        )
-    elif rules:
-        table = Table(box=None, show_header=False, pad_edge=False)
-        for rule, word in zip(rules, words, strict=True):
-            until = f"{word} {rule.expires}" if rule.expires else ""
-            table.add_row(rule.id, visible(rule.text), f"{rule.hits}×", until, rule.origin)
-        out.print(table)
-    elif ledger.problem is None:
-        out.print(f"There are no rules in {ledger.path}.")
-    return ExitCode.FAILED if ledger.problem else ExitCode.COMPLETED
-
-
-async def add_rule(ledger: Ledger, rule: Rule, console: Console) -> ExitCode:
-    """Save a rule, and show it."""
-    done = await ledger.add([rule])
-    if isinstance(done, LedgerProblem):
-        Problems().error(done.message)
-        return ExitCode.USAGE
-    console.print(f"{rule.id}  {visible(rule.text)}")
-    return ExitCode.COMPLETED
-
-
-async def remove_rule(ledger: Ledger, rule_id: str, console: Console) -> ExitCode:
-    """Take a rule out of the file."""
-    done = await ledger.remove(rule_id)
-    if isinstance(done, LedgerProblem):
-        Problems().error(done.message)
-        return ExitCode.USAGE
-    console.print(f"removed  {visible(done.text)}")
-    return ExitCode.COMPLETED
-
-
-def parsed_time(text: str) -> datetime:
-    """A time as it is given on the command line.
-
-    Raises:
-        ValueError: It is none.
-    """
-    return datetime.fromisoformat(text).astimezone()

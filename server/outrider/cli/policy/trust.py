@@ -1,19 +1,19 @@
 """`outrider trust`: which workspace folders were said to be trusted, or only to be read."""
 
 import json
+import os
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 
-from outrider.agent.trust import folder_trust
-from outrider.app import surroundings
+from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
-from outrider.cli.run import ExitCode
 from outrider.cli.terminal import visible
 from outrider.permissions.policy.trust import TRUST, TrustFile, TrustProblem, Word
 from outrider.ports.clock import SystemClock
+from outrider.surroundings import surroundings
 
 
 def open_file() -> TrustFile:
@@ -29,40 +29,67 @@ def show_folders(file: TrustFile, out: Console | None, raw: TextIO) -> ExitCode:
 
     Args:
         file: The file.
-        out: A console for a user; None for one JSON object on `raw`.
+        out: A console for a user; None for one JSON object on `raw`, as `outrider.trust` gives it.
         raw: Where that object goes.
     """
-    words = [folder_trust(word) for word in file.words]
     if out is None:
-        told = {"path": str(file.path), "folders": [word.to_wire() for word in words]}
-        told |= {"problem": file.problem} if file.problem else {}
-        print(json.dumps(told, ensure_ascii=False), file=raw)
-    elif words:
+        _print_folders(file, raw)
+    elif words := file.words:
         table = Table(box=None, show_header=False, pad_edge=False)
         for word in words:
             below = "and the folders below" if word.below else ""
-            table.add_row(word.trust, visible(word.path), below, word.added or "")
+            table.add_row(word.trust, visible(word.path), below, word.to_wire().get("added", ""))
         out.print(table)
     elif file.problem is None:
         out.print(f"No folder is listed in {file.path}.")
     return ExitCode.FAILED if file.problem else ExitCode.COMPLETED
 
 
-def show_done(done: Word | TrustProblem, out: Console, before: str = "") -> ExitCode:
-    """Show what was written down, or taken out; 2 if it was not."""
+def _print_folders(file: TrustFile, raw: TextIO) -> None:
+    """What is in the file, and what holds in this folder."""
+    here = Path.cwd()
+    told: dict[str, object] = {
+        "path": str(file.path),
+        "folders": [word.to_wire() for word in file.words],
+        "workspace": [{"path": str(here), "trust": file.of(os.path.realpath(here))}],
+    }
+    told |= {"problem": file.problem} if file.problem else {}
+    print(json.dumps(told, ensure_ascii=False), file=raw)
+
+
+def show_done(
+    done: Word | TrustProblem, file: TrustFile, out: Console | None, raw: TextIO, before: str = ""
+) -> ExitCode:
+    """Show what was written down, or taken out; 2 if it was not.
+
+    Args:
+        done: What came of it.
+        file: The file.
+        out: A console for a user; None for what is in the file now, as JSON on `raw`.
+        raw: Where that goes.
+        before: What stands before the words for a user.
+    """
     if isinstance(done, TrustProblem):
         Problems().error(done.message)
         return ExitCode.USAGE
-    below = " and the folders below it" if done.below else ""
-    out.print(f"{before}{visible(done.path)}{below}: {done.trust}")
+    if out is None:
+        _print_folders(file, raw)
+    else:
+        below = " and the folders below it" if done.below else ""
+        out.print(f"{before}{visible(done.path)}{below}: {done.trust}")
     return ExitCode.COMPLETED
 
 
-def show_forgotten(done: Word | TrustProblem | None, folder: Path, out: Console) -> ExitCode:
+def show_forgotten(
+    done: Word | TrustProblem | None, folder: Path, file: TrustFile, out: Console | None, raw: TextIO
+) -> ExitCode:
     """Show what was taken back of a folder, or of the commands in its settings alone; 2 if nothing was."""
     if done is not None:
-        return show_done(done, out, "forgotten: ")
-    out.print(f"forgotten: what was said of the commands in {visible(str(folder))}")
+        return show_done(done, file, out, raw, "forgotten: ")
+    if out is None:
+        _print_folders(file, raw)
+    else:
+        out.print(f"forgotten: what was said of the commands in {visible(str(folder))}")
     return ExitCode.COMPLETED
 
 

@@ -6,8 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from outrider.cli.policy.permission_commands import JsonOption, existing_folder
-from outrider.cli.terminal import make_console
+from outrider.cli.options import JsonOption, console, folder
 
 app: Final = typer.Typer(
     name="trust",
@@ -21,43 +20,45 @@ FolderArgument = Annotated[
 
 
 @app.command("list")
-def list_folders(json_object: JsonOption = False) -> None:
+def list_folders(as_json: JsonOption = False) -> None:
     """List what was said of folders."""
     from outrider.cli.policy import trust
 
     file = trust.open_file()
-    console = None if json_object else make_console(sys.stdout)
-    raise typer.Exit(trust.show_folders(file, console, sys.stdout))
+    raise typer.Exit(trust.show_folders(file, None if as_json else console(), sys.stdout))
 
 
 @app.command("add")
 def add(
-    folder: FolderArgument = Path(),
+    path: FolderArgument = Path(),
     below: Annotated[bool, typer.Option("--below", help="The folders below it, too.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Trust a folder: what it tells its agents counts."""
     from outrider.cli.policy import trust
 
     file = trust.open_file()
-    done = file.keep_now(existing_folder(folder), "trusted", below=below)
-    raise typer.Exit(trust.show_done(done, make_console(sys.stdout)))
+    done = file.keep_now(folder(path), "trusted", below=below)
+    raise typer.Exit(trust.show_done(done, file, None if as_json else console(), sys.stdout))
 
 
 @app.command("refuse")
-def refuse(folder: FolderArgument = Path()) -> None:
+def refuse(path: FolderArgument = Path(), as_json: JsonOption = False) -> None:
     """Have a folder only read, whatever a client says of it."""
     from outrider.cli.policy import trust
 
     file = trust.open_file()
-    done = file.keep_now(existing_folder(folder), "read-only")
-    raise typer.Exit(trust.show_done(done, make_console(sys.stdout)))
+    done = file.keep_now(folder(path), "read-only")
+    raise typer.Exit(trust.show_done(done, file, None if as_json else console(), sys.stdout))
 
 
 @app.command("forget")
-def forget(folder: FolderArgument = Path()) -> None:
+def forget(path: FolderArgument = Path(), as_json: JsonOption = False) -> None:
     """Take back what was said of a folder, which need not be there any more: it is asked again."""
     from outrider.cli.policy import trust
 
     file = trust.open_file()
-    done = file.forget_now(trust.absolute(folder))
-    raise typer.Exit(trust.show_forgotten(done, trust.absolute(folder), make_console(sys.stdout)))
+    done = file.forget_now(trust.absolute(path))
+    raise typer.Exit(
+        trust.show_forgotten(done, trust.absolute(path), file, None if as_json else console(), sys.stdout)
+    )

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from outrider.cli.export import exported_file, fetch_export, hand_over
+from outrider.cli.exits import ExitCode
+from outrider.cli.export import exported_file, fetch_export, hand_over, read_given
 from outrider.cli.problems import Problems
 from outrider.cli.report.model import report_of
 from outrider.cli.report.page import page_of
-from outrider.cli.run import ExitCode
-from outrider.store.exported import ExportProblem, read_export
+from outrider.store.exported import ExportProblem
 from outrider_protocol.export import Export
 
 Object = dict[str, Any]
@@ -37,7 +37,7 @@ async def report(
     problems = Problems()
     file = None if of is None else await asyncio.to_thread(exported_file, of)
     if file is not None:
-        export = await asyncio.to_thread(read_export, file)
+        export = await asyncio.to_thread(read_given, file)
     else:
         export = await _of_session(workspace, options, of, problems)
     if isinstance(export, ExitCode):

@@ -26,7 +26,8 @@ from outrider.ports.model import (
     TextDelta,
     Tokens,
 )
-from outrider_protocol.settings import EditFormat, ProviderSettings, Thinking
+from outrider_protocol.choices import EditFormat
+from outrider_protocol.settings import ProviderSettings, Thinking
 
 MOST_CHARACTERS: Final = 5_000_000
 """Characters of the text and the thoughts of one answer. No model of today writes a fifth of it; all of it must fit in one message

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from outrider.models.http.payload import count, mapping, string
-from outrider_protocol.settings import EditFormat, Price, ToolFormat, ToolStrength
+from outrider_protocol.choices import EditFormat
+from outrider_protocol.settings import Price, ToolFormat, ToolStrength
 
 OLLAMA_WINDOW = 32_768
 """Tokens of the context that Ollama is told to use where the settings say nothing: many models could take more."""

@@ -11,14 +11,8 @@ from typing import Literal, cast
 from outrider.models.routing.facts import OLLAMA_WINDOW, Facts
 from outrider.models.routing.families import family_of
 from outrider.ports.model import Latency
-from outrider_protocol.settings import (
-    EditFormat,
-    ModelSettings,
-    Price,
-    ProviderSettings,
-    ToolFormat,
-    ToolStrength,
-)
+from outrider_protocol.choices import EditFormat
+from outrider_protocol.settings import ModelSettings, Price, ProviderSettings, ToolFormat, ToolStrength
 
 Source = Literal["settings", "provider settings", "learned", "server", "table", "default"]
 

@@ -17,7 +17,7 @@ from outrider.permissions.programs.patterns import (
 )
 from outrider.permissions.shell.builtins import PLAIN
 from outrider.permissions.shell.model import CommandLine, Program
-from outrider_protocol.settings import PermissionMode
+from outrider_protocol.choices import PermissionMode
 
 _HOST: Final = re.compile(r"(?<![\w.-])(?:[\w-]+\.)*[\w-]+")
 """What can be the name of a host within a word, such as in `https://ada@example.org:80/x`."""

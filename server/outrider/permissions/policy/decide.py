@@ -11,7 +11,7 @@ from typing import Literal
 from outrider.permissions.policy.commands import Command
 from outrider.permissions.policy.protected_files import Guard
 from outrider.permissions.policy.ruling import Ruling
-from outrider_protocol.settings import PERMISSION_MODES, Effect, PermissionMode
+from outrider_protocol.choices import PERMISSION_MODES, Effect, PermissionMode
 
 Verdict = Literal["allow", "ask", "deny"]
 

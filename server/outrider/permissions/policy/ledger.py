@@ -29,7 +29,7 @@ from outrider.permissions.policy.ruling import Ruling, named_parts, ruling_on
 from outrider.permissions.shell.reading import read_command
 from outrider.ports.addresses import host_name
 from outrider.ports.clock import Clock
-from outrider_protocol.settings import Effect, PermissionMode
+from outrider_protocol.choices import Effect, PermissionMode
 
 LEDGER: Final = "rules.toml"
 WORKSPACE_RULES: Final = Path(".outrider") / "rules.toml"

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from outrider.permissions.policy.own_file import MOST_BYTES
 from outrider.permissions.secrets.secret_files import attribute_globs, is_secret_file
 from outrider.ports.globs import IgnoreRules, Meaning, OtherName
-from outrider_protocol.settings import Effect
+from outrider_protocol.choices import Effect
 
 IGNORE_FILE: Final = ".outriderignore"
 

@@ -5,10 +5,10 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from outrider.permissions.programs.patterns import Pattern, too_wide
 from outrider.ports.globs import path_glob
@@ -61,6 +61,27 @@ class Rule:
     hits: int = 0
     """How often it decided."""
 
+    def to_wire(self, wrong: str | None = None) -> dict[str, Any]:
+        """The rule as a `RuleInfo`; its text says what is `wrong` with it."""
+        said = {
+            "id": self.id,
+            "decision": self.decision,
+            "tool": self.tool,
+            "command": self.command,
+            "exact": True if self.is_exact else None,
+            "script": self.script,
+            "path": self.path,
+            "host": self.host,
+            "scope": "everywhere" if self.workspace is None else "workspace",
+            "workspace": self.workspace,
+            "origin": self.origin,
+            "added": _written(self.added),
+            "expires": _written(self.expires),
+            "hits": self.hits,
+            "text": self.text if wrong is None else f"{self.text} (does nothing: {wrong})",
+        }
+        return {key: value for key, value in said.items() if value is not None}
+
     @property
     def id(self) -> str:
         """What it is called: the same rule has the same id, wherever it is read."""
@@ -100,6 +121,10 @@ def with_script(script: str, tool: str = RUN) -> str:
 @lru_cache(maxsize=4096)
 def _pattern(command: str, *, is_exact: bool) -> Pattern:
     return Pattern(tuple(shlex.split(command)), is_exact)
+
+
+def _written(time: datetime | None) -> str | None:
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z") if time else None
 
 
 def unknown_tool(rule: Rule, tools: Collection[str]) -> str | None:

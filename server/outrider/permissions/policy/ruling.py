@@ -6,7 +6,7 @@ from typing import Protocol
 
 from outrider.permissions.policy.commands import Command, Decision, Part, parts_of
 from outrider.permissions.policy.rules import ANY_SCRIPT, RUN, Rule, covers_host, covers_path
-from outrider_protocol.settings import Effect, PermissionMode
+from outrider_protocol.choices import Effect, PermissionMode
 
 
 @dataclass(frozen=True, slots=True)

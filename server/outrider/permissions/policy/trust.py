@@ -54,6 +54,14 @@ class Word:
     """Of a yes: whether it is one to the folders below, too."""
     added: datetime | None = None
 
+    def to_wire(self) -> dict[str, Any]:
+        """It as a `FolderTrust`."""
+        said: dict[str, Any] = {"path": self.path, "trust": self.trust}
+        said |= {"below": True} if self.below else {}
+        if self.added:
+            said["added"] = self.added.isoformat(timespec="seconds").replace("+00:00", "Z")
+        return said
+
 
 @dataclass(frozen=True, slots=True)
 class NamedCommand:
