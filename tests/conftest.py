@@ -16,7 +16,12 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from replayed import KEPT
+# Hundreds of tests start Python, and pytest compiles all of Outrider for its assertions: without its cache each
+# process would do so anew. It counts from here on, so this comes before the first import of Outrider.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+from replayed import KEPT  # noqa: E402 - see above
 
 # How long an example takes says something about the machine, not about the house.
 settings.register_profile(
@@ -24,10 +29,6 @@ settings.register_profile(
 )
 settings.register_profile("search", settings.get_profile("same"), derandomize=False, max_examples=2000)
 settings.load_profile("same")
-
-# Hundreds of tests start Python; without its cache each of those would compile everything anew.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure(config):

@@ -4,6 +4,9 @@ import gzip
 import hashlib
 import json
 import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 from hypothesis import settings
 
@@ -11,6 +14,7 @@ from outrider import __version__
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import contents_named
 from outrider.store.log import Store
+from outrider.store.schema import FILE_NAME
 from outrider_protocol.export import Export
 from outrider_protocol.notifications import Event
 
@@ -56,16 +60,33 @@ async def keep_sessions(state_dir):
     """
     name = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     every = settings.get_current_profile_name() == "search"
-    for export in await exports_of(state_dir):
-        shape = [(event.type, shape_of(event.data)) for event in export.events]
+    paths = {}
+    for session_id, shape in shapes_of(state_dir).items():
         key = repr((shape, name if every else ""))
         path = KEPT.folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}.json.gz"
-        if path.exists():
+        if not path.exists():
+            paths[session_id] = path
+    # Most are known by now, and to open a log as its owner does costs a tenth of a whole session.
+    for export in await exports_of(state_dir) if paths else []:
+        if (path := paths.get(export.session_id)) is None:
             continue
         text = json.dumps({"test": name, "export": export.to_wire()}).encode("utf-8", "surrogatepass")
         KEPT.folder.mkdir(parents=True, exist_ok=True)
         path.with_suffix(f".{os.getpid()}").write_bytes(gzip.compress(text, 1))
         path.with_suffix(f".{os.getpid()}").rename(path)
+
+
+def shapes_of(state_dir):
+    """The shape of every session of a log that nobody has open, by its id."""
+    path, shapes = Path(state_dir).absolute() / FILE_NAME, {}
+    if not path.exists():
+        return shapes
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        for session_id, kind, data in connection.execute(
+            "SELECT session_id, type, data FROM events ORDER BY session_id, seq"
+        ):
+            shapes.setdefault(session_id, []).append((kind, shape_of(json.loads(data))))
+    return shapes
 
 
 def shape_of(value, key=""):

@@ -3,11 +3,14 @@
 What a log must be like after any cut is said once, in `check_log`.
 """
 
+import random
 import shutil
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from hypothesis import settings
 
 from outrider.store.blobs import read
 from outrider.store.schema import FILE_NAME
@@ -152,6 +155,31 @@ def open_items(events):
         elif event["type"] in {"approval.resolved", "question.answered"} and event["data"]["id"] in opened:
             opened.remove(event["data"]["id"])
     return opened
+
+
+def every_one():
+    """Whether a run is cut after each of its events: with `--hypothesis-profile=search`, else after each kind of event."""
+    return settings.get_current_profile_name() == "search"
+
+
+def cuts_of(events, first, one_in):
+    """The seqs from `first` on that a run of these events is cut after; all of them if `every_one`.
+
+    Else the first event of each kind, and one in `one_in` of the others, always the same ones. A kind is a type and, where
+    the event has them, the tool of its call, its file and its decision.
+    """
+    after = range(first, len(events) + 1)
+    if every_one():
+        return list(after)
+    tools = {e["data"]["callId"]: e["data"]["name"] for e in events if e["type"] == "tool.requested"}
+    kinds = {}
+    for seq in after:
+        data = events[seq - 1]["data"]
+        tool = tools.get(data.get("callId"))
+        kind = events[seq - 1]["type"], tool, *(data.get(key) for key in ("path", "phase", "decision"))
+        kinds.setdefault(kind, seq)
+    others = sorted(set(after).difference(kinds.values()))
+    return sorted([*kinds.values(), *random.Random(1).sample(others, len(others) // one_in)])
 
 
 def texts_of(state):

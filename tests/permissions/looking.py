@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from outrider.permissions.policy.decide import Access, decide
 from outrider.permissions.policy.protected_files import Guarded, attributes, environment
@@ -17,6 +19,8 @@ from outrider.workspace.paths import folders_of
 from outrider.workspace.watch.hidden_files import HiddenFiles
 
 PATH = os.environ["PATH"]
+TOGETHER = 25
+"""Command lines that run in one sandbox: to make one takes much longer than to run a line in it."""
 
 
 def hidden_files(folder):
@@ -75,21 +79,27 @@ class Readers:
     """The name of a way to confine commands, in small letters."""
 
     def run(self, *commands, cwd=None):
-        """What each one prints, errors included; None where there is no such sandbox."""
+        """What each one prints, errors included. A line that ends the lines after it, or holds them up, is an error."""
 
         async def all_of_them():
             clock = SystemClock()
             supervisor = Supervisor(clock)
             sandbox = Sandbox(supervisor, clock, [self.state])
             try:
-                return [await self._run(one, cwd, supervisor, clock, sandbox) for one in commands]
+                printed = []
+                for first in range(0, len(commands), TOGETHER):
+                    lines = commands[first : first + TOGETHER]
+                    printed += await self._run(lines, cwd, supervisor, clock, sandbox)
+                return printed
             finally:
                 await sandbox.close()
                 await supervisor.close()
 
         return asyncio.run(all_of_them())
 
-    async def _run(self, command, cwd, supervisor, clock, sandbox):
+    async def _run(self, lines, cwd, supervisor, clock, sandbox):
+        ended = uuid4().hex
+        command = "\n".join(f"{shlex.join(shell_argv(line))}; echo {ended}" for line in lines)
         shut = hidden_files(self.folder).look([self.folder.resolve()])
         file = self.state / "texts"
         file.write_text(attributes([self.folder]))
@@ -102,6 +112,7 @@ class Readers:
                 "HOME": str(self.state.parent),
                 **environment(str(file)),
                 "GIT_OPTIONAL_LOCKS": "0",
+                "npm_config_fetch_retries": "0",  # there is no network, which npx tries again for minutes
             },
             folders=[self.folder],
             wish=SandboxWish("required", backends=(self.world,)),
@@ -115,14 +126,16 @@ class Readers:
             cwd=(cwd or self.folder).resolve(),
             env=confined.env,
             clock=clock,
-            total_seconds=20,
+            total_seconds=20 * len(lines),
             idle_seconds=10,
-            output_limit=1_000_000,
+            output_limit=1_000_000 * len(lines),
             on_output=lambda _: None,
             launch=confining.launch,
         )
         assert isinstance(result, CommandResult), result
-        return result.output
+        *printed, after = result.output.split(f"{ended}\n")
+        assert (len(printed), after) == (len(lines), ""), (lines[: len(printed) + 1][-1:], after)
+        return printed
 
 
 def everything_in(*folders):

@@ -6,6 +6,7 @@ still asks: commands that only read go, everything else asks.
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -371,8 +372,12 @@ def workspace(tmp_path_factory):
     return folder
 
 
+looked_once = cache(looked_without_git)
+"""To look a line up takes ten times as long as to decide about it, and nothing in the workspace changes."""
+
+
 def decided(command, workspace, mode="auto-edit", rules=RULES, *, sandbox=False):
-    return decision(looked_without_git(command, workspace), mode, rules, sandbox=sandbox)
+    return decision(looked_once(command, workspace), mode, rules, sandbox=sandbox)
 
 
 @pytest.mark.parametrize(("command", "expected", "why"), ROWS, ids=[repr(command) for command, _, _ in ROWS])

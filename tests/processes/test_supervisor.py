@@ -538,7 +538,7 @@ async def test_commands_in_a_row_leak_nothing(supervisor: Supervisor, tmp_path: 
     await once()
     ours, helper = psutil.Process(), helper_of()
     before = ours.num_fds(), helper.num_fds()
-    for _ in range(200):
+    for _ in range(40):
         await once()
     assert (ours.num_fds(), helper.num_fds()) == before
     _, alive = psutil.wait_procs(helper.children(recursive=True), timeout=5)

@@ -14,6 +14,7 @@ from outrider.permissions.policy.decide import Judgement
 from outrider.permissions.secrets.masking import Masked, Masking
 from outrider.ports.ids import RandomIds, SequentialIds
 from outrider.store.log import Store
+from outrider.testing.scenario_files import play
 from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.tools.edit import changes, placeholders, stale
 from outrider.tools.edit.changes import Telling
@@ -70,6 +71,7 @@ def log_is_the_truth(patch):
 
 
 def stop_stops(patch):
+    patch.setattr(play, "WAIT_SECONDS", 5.0)  # for the end that does not come
     patch.setattr(turn.Turn, "cancel", lambda *_: None)
     patch.setattr(session, "CANCEL_SECONDS", 0.1)
 

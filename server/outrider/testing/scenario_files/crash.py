@@ -60,6 +60,7 @@ async def play_killed(
     connection: Connection | None = None,
     profile: str | None = None,
     every: int = 1,
+    kinds: bool = False,
 ) -> list[Failure]:
     """Play a scenario once as it is, then once for each of its events: with that one its server is killed.
 
@@ -69,6 +70,7 @@ async def play_killed(
         connection: How the server is reached, instead of what the scenario says.
         profile: Which editor it is, instead of what the scenario says.
         every: Only each so many-th event.
+        kinds: Only the first of these of each type and, for what belongs to a tool call, of each tool.
 
     Returns:
         Each difference, with the event; nothing if the end was the same every time.
@@ -98,8 +100,14 @@ async def play_killed(
     if len(whole.logs) != 1:
         return [Failure("steps", "one session", str(len(whole.logs)))]
     failures: list[Failure] = []
+    seen: set[tuple[str, str]] = set()
+    tools = {e["data"]["callId"]: e["data"]["name"] for e in whole.events if e["type"] == "tool.requested"}
     for seq in range(2, len(whole.events) + 1, every):
         event = whole.events[seq - 1]
+        kind = event["type"], tools.get(event["data"].get("callId", ""), "")
+        if kinds and kind in seen:
+            continue
+        seen.add(kind)
         steps = _with_a_kill(plain.steps, whole, seq)
         if steps is None:
             break
