@@ -22,7 +22,7 @@ import {
   resumed,
   showJoined,
 } from "./editor/history.js";
-import type { House } from "./editor/house.js";
+import { type House, LAST_SESSION } from "./editor/house.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
 import { Completing } from "./editor/completing.js";
@@ -32,6 +32,7 @@ import { Proposals } from "./editor/proposals.js";
 import { References, taken } from "./editor/references.js";
 import { serve } from "./editor/requests.js";
 import { reviewCommands } from "./editor/reviewing.js";
+import { sessionsCommands, SessionsView } from "./editor/sessions.js";
 import { offerModel, outdated, settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import {
@@ -49,7 +50,6 @@ import {
 } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
 
-const LAST_SESSION = "outrider.session";
 const REVIEWS = "outrider.reviews";
 const JOINED_MILLISECONDS = 2000;
 const ENDING_MILLISECONDS = 4000;
@@ -112,6 +112,7 @@ export function activate(context: vscode.ExtensionContext): void {
     update,
   };
   const connectedView = new ConnectedView(house);
+  const sessionsView = new SessionsView(house);
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
@@ -142,6 +143,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
+    sessionsView.update();
     status.update(own.state, book.running ?? book.current, nextTurn(house), answers.questions.map(headOfAll));
     const retries = book.all.flatMap((session) => session.retrying(Date.now())?.at ?? []);
     const keys = {
@@ -191,6 +193,7 @@ export function activate(context: vscode.ExtensionContext): void {
     modelCommands(house),
     setupCommands(house),
     connectedCommands(connectedView),
+    sessionsCommands(house, sessionsView),
   ];
   for (const [name, act] of tables.flatMap((table) => Object.entries(table))) {
     context.subscriptions.push(
@@ -204,11 +207,13 @@ export function activate(context: vscode.ExtensionContext): void {
     status,
     proposals,
     connectedView,
+    sessionsView,
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
     own.onState(() => {
       update();
       connectedView.look();
+      sessionsView.look();
     }),
     own.onJoined((sessionId) => {
       tell(log, showJoined(house, sessionId));

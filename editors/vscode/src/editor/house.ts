@@ -12,6 +12,9 @@ import type { Proposals } from "./proposals.js";
 import type { References } from "./references.js";
 import type { SessionView } from "./view.js";
 
+/** The session that the window of a folder shows when it is opened again, in what is kept of the workspace. */
+export const LAST_SESSION = "outrider.session";
+
 export interface House {
   readonly context: vscode.ExtensionContext;
   readonly log: vscode.LogOutputChannel;

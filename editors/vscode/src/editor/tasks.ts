@@ -6,7 +6,7 @@ import { type Mode, mendingTask, messageOf, oneLine } from "../core/words.js";
 import type { Context } from "../protocol/types.js";
 import type { SessionState } from "../core/session.js";
 import { CommandFailure } from "./connection.js";
-import type { CommandTable, House } from "./house.js";
+import { type CommandTable, type House, LAST_SESSION } from "./house.js";
 import { chosenModel } from "./models.js";
 import { pathOf } from "./places.js";
 import { withModel } from "./setup.js";
@@ -227,7 +227,7 @@ export function taskCommands(house: House): CommandTable {
     newSession: async () => {
       house.book.select(undefined);
       house.update();
-      await house.context.workspaceState.update("outrider.session", undefined);
+      await house.context.workspaceState.update(LAST_SESSION, undefined);
       await house.view.show("composer");
     },
   };
