@@ -7,6 +7,7 @@ import { headOfAll } from "./core/groups.js";
 import { Joining } from "./core/joining.js";
 import { type Around, type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
+import { Milestones } from "./core/milestones.js";
 import type { SessionState } from "./core/session.js";
 import { messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
@@ -49,7 +50,9 @@ import {
   taskCommands,
 } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
+import type { Event } from "./protocol/types.js";
 
+const MILESTONES_KEPT = "outrider.done";
 const REVIEWS = "outrider.reviews";
 const JOINED_MILLISECONDS = 2000;
 const ENDING_MILLISECONDS = 4000;
@@ -70,6 +73,7 @@ export function activate(context: vscode.ExtensionContext): void {
         book,
         answers,
         () => view.isVisible,
+        happened,
         () => {
           look();
         },
@@ -94,6 +98,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const befores = new Befores();
   const references = new References();
   const completing = new Completing();
+  const milestones = new Milestones(context.globalState.get(MILESTONES_KEPT, []), (milestone, all) => {
+    setContext(`outrider.done.${milestone}`, true);
+    void context.globalState.update(MILESTONES_KEPT, all);
+  });
+  for (const milestone of milestones.all) setContext(`outrider.done.${milestone}`, true);
   let attempt: NodeJS.Timeout | undefined;
   const seenTurns = new Set<string>();
   let wasRunning = false;
@@ -109,6 +118,7 @@ export function activate(context: vscode.ExtensionContext): void {
     keys,
     references,
     completing,
+    milestones,
     update,
   };
   const connectedView = new ConnectedView(house);
@@ -122,6 +132,10 @@ export function activate(context: vscode.ExtensionContext): void {
   function around(): Around {
     const sendKey = vscode.workspace.getConfiguration("outrider").get<string>("sendKey", "enter");
     return { along: alongText(), enterSends: sendKey === "enter", can: own.abilities };
+  }
+
+  function happened(event: Event): void {
+    milestones.see(event);
   }
 
   function changed(session: SessionState): void {

@@ -3,6 +3,7 @@
 import type * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
+import type { Milestones } from "../core/milestones.js";
 import type { Reviews } from "../core/review.js";
 import type { Answers } from "./answers.js";
 import type { Completing } from "./completing.js";
@@ -27,6 +28,7 @@ export interface House {
   readonly keys: Keys;
   readonly references: References;
   readonly completing: Completing;
+  readonly milestones: Milestones;
   /** Show in the view and the status bar how it stands now. */
   readonly update: () => void;
 }
