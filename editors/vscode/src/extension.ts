@@ -2,14 +2,15 @@
 
 import * as vscode from "vscode";
 
+import { Attention, show, type Wanted } from "./core/attention.js";
 import { SessionBook } from "./core/book.js";
-import { headOfAll } from "./core/groups.js";
+import { headOfAll, questionIdOf } from "./core/groups.js";
 import { Joining } from "./core/joining.js";
 import { type Around, type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
 import { Milestones } from "./core/milestones.js";
 import type { SessionState } from "./core/session.js";
-import { messageOf } from "./core/words.js";
+import { OUTCOMES, messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
 import { connectedCommands, ConnectedView } from "./editor/connected.js";
 import { Connection, lacksModel } from "./editor/connection.js";
@@ -24,6 +25,7 @@ import {
   showJoined,
 } from "./editor/history.js";
 import { type House, LAST_SESSION } from "./editor/house.js";
+import { thisMachine } from "./editor/machine.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
 import { Completing } from "./editor/completing.js";
@@ -50,7 +52,7 @@ import {
   taskCommands,
 } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
-import type { Event } from "./protocol/types.js";
+import type { Event, TurnFinished } from "./protocol/types.js";
 
 const MILESTONES_KEPT = "outrider.done";
 const REVIEWS = "outrider.reviews";
@@ -103,6 +105,17 @@ export function activate(context: vscode.ExtensionContext): void {
     void context.globalState.update(MILESTONES_KEPT, all);
   });
   for (const milestone of milestones.all) setContext(`outrider.done.${milestone}`, true);
+  const attention = new Attention(
+    setTimeout,
+    () => vscode.window.state.focused,
+    () => vscode.workspace.getConfiguration("outrider").get<Wanted>("notifications", "waitingAndDone"),
+    (id) => answers.questions.some(([first]) => questionIdOf(first) === id),
+    (notification) => {
+      void show(thisMachine(log), process.platform, notification).then((problem) => {
+        if (problem !== undefined) log.warn(`No notification of the system: ${problem}.`);
+      });
+    },
+  );
   let attempt: NodeJS.Timeout | undefined;
   const seenTurns = new Set<string>();
   let wasRunning = false;
@@ -136,6 +149,13 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function happened(event: Event): void {
     milestones.see(event);
+    const session = book.get(event.sessionId);
+    const { outcome } = event.data as object as Partial<TurnFinished>;
+    // What another window runs is told of there.
+    if (event.type !== "turn.finished" || outcome === "cancelled" || session?.away === "joined") return;
+    const title = session?.title ?? "";
+    const how = outcome === undefined || outcome === "completed" ? "" : `: ${OUTCOMES[outcome].toLowerCase()}`;
+    attention.take({ id: event.turnId ?? "", kind: "done", session: title + how });
   }
 
   function changed(session: SessionState): void {
@@ -149,6 +169,9 @@ export function activate(context: vscode.ExtensionContext): void {
       void context.workspaceState.update(LAST_SESSION, session.sessionId);
     }
     answers.update(session);
+    if (session.away !== "joined")
+      for (const item of session.open.values())
+        attention.take({ id: questionIdOf(item), kind: "waiting", session: session.title });
     reviews.keepOnly(answers.open.map(({ id }) => id));
     proposals.update();
     own.watch();
