@@ -198,7 +198,7 @@ def test_reject_with_a_reason(begin: Begin) -> None:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+3 −1)")
-        bench.until(lambda: "→ rate = 2 ⏎  ⏎ return hours * rate" in bench.beside(), "the new lines")
+        bench.until(lambda: any("+ rate = 2 + + return" in text for text in bench.between()), "the new lines")
         bench.focus_editor()
         bench.to_line(6)
         bench.page.keyboard.press("Control+k")

@@ -12,6 +12,7 @@ import { Milestones } from "./core/milestones.js";
 import type { SessionState } from "./core/session.js";
 import { OUTCOMES, messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
+import { BetweenLines } from "./editor/between.js";
 import { connectedCommands, ConnectedView } from "./editor/connected.js";
 import { Connection, lacksModel } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
@@ -89,7 +90,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
     void context.workspaceState.update(REVIEWS, kept);
   });
-  const proposals: Proposals = new Proposals(book, reviews, () => {
+  const between = new BetweenLines();
+  const proposals: Proposals = new Proposals(book, reviews, between, () => {
     view.update();
   });
   const view = new SessionView(context.extensionUri, now, (message, page) => {
@@ -243,6 +245,7 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     status,
     proposals,
+    between,
     connectedView,
     sessionsView,
     vscode.window.registerWebviewViewProvider(VIEW, view),

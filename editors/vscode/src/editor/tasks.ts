@@ -196,6 +196,7 @@ export function taskCommands(house: House): CommandTable {
   return {
     runTask: () => ask("Outrider: a task", "agent", documentContext()),
     runOnSelection: () => ask("Outrider: a task for the selection", "agent", selectionContext()),
+    askHere: () => askHere(house),
     explore: () => ask("Outrider: a question (nothing is changed)", "explore", documentContext()),
     plan: () => ask("Outrider: a plan for… (nothing is changed)", "plan", documentContext()),
     startPlan: () => startPlan(house),
@@ -231,6 +232,23 @@ export function taskCommands(house: House): CommandTable {
       await house.view.show("composer");
     },
   };
+}
+
+/** Have a task written for the lines that are chosen, with the keyboard there again, where the proposal will stand. */
+async function askHere(house: House): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const context = selectionContext();
+  if (editor === undefined || context === undefined) {
+    nothingOpen();
+    return;
+  }
+  const { document, selection } = editor;
+  const options = { title: `Outrider: ${alongText()}`, prompt: "What is to be done here?" };
+  await given(house, options, async (prompt) => {
+    house.proposals.await(document.uri);
+    await run(house, { prompt, mode: "agent", context });
+    await vscode.window.showTextDocument(document, { selection });
+  });
 }
 
 /** Carry out the plan that is open, or one that is chosen. */
