@@ -117,7 +117,7 @@ async function chooseSession(house: House, resumable: boolean): Promise<void> {
   const listing = { now: Date.now(), current: house.book.current?.sessionId };
   const picks = byDay(wanted, listing).flatMap(({ label, lines }): SessionPick[] => [
     { label, kind: vscode.QuickPickItemKind.Separator },
-    ...lines.map((line) => ({ label: line.label, description: line.description, session: line.session })),
+    ...lines.map((line) => ({ label: line.label, description: line.said, session: line.session })),
   ]);
   const picked = await vscode.window.showQuickPick(picks, {
     title: resumable ? "Resume which session?" : "Look at which session?",
