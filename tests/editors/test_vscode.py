@@ -198,7 +198,7 @@ def test_reject_with_a_reason(begin: Begin) -> None:
         bench.open("tariff.py")
         give(bench, "Two an hour")
         asked(bench, "Edit tariff.py (+3 −1)")
-        bench.until(lambda: "→ rate = 2 ⏎  ⏎ return hours * rate" in bench.beside(), "the new lines")
+        bench.until(lambda: any("+ rate = 2 + + return" in text for text in bench.between()), "the new lines")
         bench.focus_editor()
         bench.to_line(6)
         bench.page.keyboard.press("Control+k")
@@ -342,20 +342,49 @@ def test_an_undo_asks_about_what_was_changed_since(begin: Begin) -> None:
         bench.until(lambda: bench.text() == BEFORE, "the text of before")
 
 
-def test_the_walkthrough_leads_from_a_model_to_an_undo(begin: Begin) -> None:
-    with begin([]) as bench:
+def test_the_walkthrough_leads_from_a_model_to_an_undo_and_ticks_off_what_was_done(begin: Begin) -> None:
+    turns = [edit("* 3", "* 2"), {"text": "Done."}]
+    with begin(turns, alone=True) as bench:
         bench.command("Welcome: Open Walkthrough...")
         bench.type_input("Get started with Outrider")
         steps = bench.page.locator(".getting-started-step")
         bench.until(lambda: steps.count() == 5, "the steps")
         shown = bench.page.locator(".getting-started-step.expanded")
+
+        def ticked() -> list[str]:
+            return (
+                steps.filter(has=bench.page.locator(".codicon.complete"))
+                .locator(".step-title")
+                .all_inner_texts()
+            )
+
         for title in ("Give it a key", "Give a task", "Say yes or no", "Take it back", "Choose a model"):
             steps.filter(has_text=title).first.click()
             bench.until(lambda title=title: shown.filter(has_text=title).count(), title)
         bench.shot("walkthrough")
+        # Who looks at a command and leaves it has done nothing.
         bench.page.get_by_role("button", name="Choose a model", exact=True).click()
         box = bench.page.locator(".quick-input-list .monaco-list-row", has_text="Another…")
         box.wait_for()
+        bench.page.keyboard.press("Escape")
+        steps.filter(has_text="Take it back").first.click()
+        bench.page.get_by_role("button", name="Review changes", exact=True).click()
+        bench.until(
+            lambda: any("has changed nothing" in toast for toast in bench.toasts()), "that there is nothing"
+        )
+        assert ticked() == []
+
+        give(bench, "Two an hour")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.until(
+            lambda: ticked() == ["Choose a model", "Give it a key"],
+            "that a model answers, with what it needs",
+        )
+        bench.view.get_by_role("button", name="Allow once").click()
+        bench.until(lambda: ticked()[2:] == ["Give a task", "Say yes or no"], "a task with an answer")
+        bench.command("Outrider: Undo Turn")
+        bench.until(lambda: len(ticked()) == 5, "all of it")
+        bench.shot("walkthrough-done")
 
 
 def test_a_key_reaches_the_server_by_its_environment_alone(begin: Begin, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from editors.parking import AFTER, BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give, set_key
-from editors.workbench import plain
+from editors.test_vscode_joining import running, waits
+from editors.workbench import Workbench, plain
 
 pytestmark = IN_THE_WORKBENCH
 
@@ -145,3 +146,112 @@ def test_a_new_key_or_server_breaks_nothing_off_and_counts_with_the_next_task(
         bench.until(lambda: "With the key." in bench.view_text(), "the next task")
         assert seen.read_text(encoding="utf-8") == "sk-of-the-person"
         assert other.exists()
+
+
+def anew(bench: Workbench) -> None:
+    """Begin a new session, whose box takes the keyboard when it comes up."""
+    bench.command("Outrider: New Session")
+    bench.until(
+        lambda: bench.view.evaluate("document.activeElement?.id") == "task", "the keyboard in the box"
+    )
+
+
+def test_sessions_stand_in_a_tree_where_they_are_found_named_copied_and_deleted(begin: Begin) -> None:
+    turns = [{"text": "There is a zebra."}, edit("* 3", "* 2"), {"text": "Done."}]
+    with begin(turns) as bench:
+        rows = bench.page.locator('.pane:has([aria-label="Sessions Section"]) .monaco-list-row')
+        texts = lambda: [plain(text) for text in rows.all_inner_texts()]  # noqa: E731
+        row = lambda text: rows.filter(has_text=text).first  # noqa: E731
+        said = lambda text: row(text).get_attribute("aria-label") or ""  # noqa: E731
+
+        def act(line: str, action: str) -> None:
+            row(line).hover()
+            row(line).locator(f'.action-label[aria-label^="{action}"]').click()
+
+        bench.command("Outrider: Show Sessions")
+        bench.page.get_by_text("There is no session in this workspace yet.").wait_for()
+        bench.open("tariff.py")
+        for number, task in enumerate(("The first task", "The second task"), start=1):
+            anew(bench)
+            give(bench, task)
+            bench.until(
+                lambda number=number: len(texts()) == number + 1, "the session in the tree, under its day"
+            )
+            bench.until(lambda task=task: "completed" in said(task), "that its turn has ended")
+        give(bench, "And cheaper")
+        asked(bench, "Edit tariff.py (+1 −1)")
+        bench.until(lambda: "shown · needs you" in said("The second task"), "that it waits")
+        assert texts()[0] == "Today2"
+        assert not bench.page.get_by_text("There is no session in this workspace yet.").is_visible()
+        bench.shot("sessions-tree")
+
+        # Another one is opened by a click.
+        row("The first task").click()
+        bench.until(lambda: "And cheaper" not in bench.view_text(), "the session in the view")
+        bench.until(lambda: "shown" in said("The first task"), "which one is looked at")
+
+        act("The first task", "Rename Session")
+        bench.type_input("Prices by the hour")
+        bench.until(lambda: row("Prices by the hour").count(), "its new name")
+        bench.until(lambda: "Prices by the hour" in bench.view_text(), "the name in the view")
+
+        # It is found by the words of any task or answer.
+        bench.command("Outrider: Find Sessions…")
+        bench.type_input("cheaper and")
+        bench.until(lambda: len(texts()) == 2 and "“And cheaper”" in texts()[1], "what was found, and where")
+        assert bench.page.get_by_text("Sessions with “cheaper and”").is_visible()
+        bench.shot("sessions-found")
+
+        # Nothing is deleted without a yes.
+        act("The second task", "Delete Session")
+        dialog = bench.page.locator(".monaco-dialog-box")
+        dialog.get_by_text("Delete the session “The second task”?").wait_for()
+        dialog.get_by_role("button", name="Cancel").click()
+        assert row("The second task").count()
+        act("The second task", "Delete Session")
+        dialog.get_by_role("button", name="Delete", exact=True).click()
+        nothing = bench.page.get_by_text("No session with “cheaper and”")
+        bench.until(nothing.is_visible, "that nothing is found any more")
+        bench.page.locator('.pane:has([aria-label="Sessions Section"])').hover()
+        bench.page.locator('.action-label[aria-label="Show All Sessions"]').click()
+        bench.until(lambda: len(texts()) == 2, "all that are left")
+
+        bench.until(lambda: "needs you" not in bench.status(), "that it asks no more")
+
+        # One that is looked at is gone from the view too; its copy stays.
+        row("Prices by the hour").click(button="right")
+        bench.page.locator(".monaco-menu").get_by_text("Fork Session").click()
+        bench.until(lambda: len(texts()) == 3 and sum("shown" in text for text in texts()) == 1, "the copy")
+        rows.filter(has_text="shown").click()
+        rows.filter(has_text="shown").press("Delete")
+        dialog.get_by_role("button", name="Delete", exact=True).click()
+        bench.until(lambda: len(texts()) == 2, "that it is deleted")
+        bench.until(lambda: "zebra" not in bench.view_text(), "an empty view")
+
+        # One after the other there are no days.
+        bench.page.locator('.pane:has([aria-label="Sessions Section"])').hover()
+        bench.page.locator('.action-label[aria-label="List One After the Other"]').click()
+        bench.until(lambda: len(texts()) == 1, "the sessions alone")
+        bench.page.locator('.action-label[aria-label="Group by Day"]').click()
+        bench.until(lambda: texts()[0] == "Today1", "the days again")
+
+
+def test_the_tree_follows_what_another_process_does(begin: Begin) -> None:
+    turns = [waits("began", "go"), {"text": "It went on."}]
+    with begin(turns) as bench:
+        bench.command("Outrider: Show Sessions")
+        bench.page.get_by_text("There is no session in this workspace yet.").wait_for()
+        row = bench.page.locator(
+            '.pane:has([aria-label="Sessions Section"]) .monaco-list-row', has_text="From a shell"
+        )
+        with running(bench, "From a shell"):
+            bench.until(
+                lambda: row.count() and "running in another window" in row.inner_text(), "the session there"
+            )
+            row.click()
+            bench.until(
+                lambda: "another window or editor runs this" in bench.view_text(), "that it is joined"
+            )
+            (bench.folder / "go").touch()
+            bench.until(lambda: "completed" in row.get_attribute("aria-label"), "that it has ended")
+            bench.until(lambda: "It went on." in bench.view_text(), "what it said")

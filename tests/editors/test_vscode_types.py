@@ -14,7 +14,7 @@ from outrider_protocol.settings import Settings
 EXTENSION = Path(__file__).resolve().parents[2] / "editors" / "vscode"
 SCRIPT = EXTENSION / "scripts" / "types.mjs"
 SAID_BY_THE_EXTENSION = {"events", "trusted", "tools", "testing"}
-OF_THE_EXTENSION = {"messages", "sendKey", "server.command", "server.python"}
+OF_THE_EXTENSION = {"messages", "notifications", "sendKey", "server.command", "server.python"}
 OF_USERS = "Only what you say in your own settings (User or Remote) counts"
 
 

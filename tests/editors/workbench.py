@@ -232,6 +232,12 @@ class Workbench:
         shown = found.evaluate_all("all => all.map(one => getComputedStyle(one, '::after').content)")
         return [json.loads(text) for text in shown if text.startswith('"')]
 
+    def between(self) -> list[str]:
+        """What would stand between the lines, hunk by hunk, and is no text of the file."""
+        return [
+            plain(text) for text in self._texts(".editor-group-container.active .review-widget .comment-body")
+        ]
+
     def position(self) -> str:
         """Where the cursor is, as the status bar says it."""
         return "".join(self._texts('[id="status.editor.selection"]'))

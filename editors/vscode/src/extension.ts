@@ -2,14 +2,17 @@
 
 import * as vscode from "vscode";
 
+import { Attention, show, type Wanted } from "./core/attention.js";
 import { SessionBook } from "./core/book.js";
-import { headOfAll } from "./core/groups.js";
+import { headOfAll, questionIdOf } from "./core/groups.js";
 import { Joining } from "./core/joining.js";
 import { type Around, type FromView, frameOf } from "./core/messages.js";
 import { type Kept, Reviews } from "./core/review.js";
+import { Milestones } from "./core/milestones.js";
 import type { SessionState } from "./core/session.js";
-import { messageOf } from "./core/words.js";
+import { OUTCOMES, messageOf } from "./core/words.js";
 import { Answers } from "./editor/answers.js";
+import { BetweenLines } from "./editor/between.js";
 import { connectedCommands, ConnectedView } from "./editor/connected.js";
 import { Connection, lacksModel } from "./editor/connection.js";
 import { decidingCommands } from "./editor/deciding.js";
@@ -22,7 +25,8 @@ import {
   resumed,
   showJoined,
 } from "./editor/history.js";
-import type { House } from "./editor/house.js";
+import { type House, LAST_SESSION } from "./editor/house.js";
+import { thisMachine } from "./editor/machine.js";
 import { Keys } from "./editor/keys.js";
 import { chosenModel, modelCommands, nextTurn } from "./editor/models.js";
 import { Completing } from "./editor/completing.js";
@@ -32,6 +36,7 @@ import { Proposals } from "./editor/proposals.js";
 import { References, taken } from "./editor/references.js";
 import { serve } from "./editor/requests.js";
 import { reviewCommands } from "./editor/reviewing.js";
+import { sessionsCommands, SessionsView } from "./editor/sessions.js";
 import { offerModel, outdated, settingsChanged, setupCommands } from "./editor/setup.js";
 import { StatusBar } from "./editor/statusbar.js";
 import {
@@ -48,8 +53,9 @@ import {
   taskCommands,
 } from "./editor/tasks.js";
 import { SessionView, VIEW } from "./editor/view.js";
+import type { Event, TurnFinished } from "./protocol/types.js";
 
-const LAST_SESSION = "outrider.session";
+const MILESTONES_KEPT = "outrider.done";
 const REVIEWS = "outrider.reviews";
 const JOINED_MILLISECONDS = 2000;
 const ENDING_MILLISECONDS = 4000;
@@ -70,6 +76,7 @@ export function activate(context: vscode.ExtensionContext): void {
         book,
         answers,
         () => view.isVisible,
+        happened,
         () => {
           look();
         },
@@ -83,7 +90,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const reviews = new Reviews(context.workspaceState.get<Kept[]>(REVIEWS), (kept) => {
     void context.workspaceState.update(REVIEWS, kept);
   });
-  const proposals: Proposals = new Proposals(book, reviews, () => {
+  const between = new BetweenLines();
+  const proposals: Proposals = new Proposals(book, reviews, between, () => {
     view.update();
   });
   const view = new SessionView(context.extensionUri, now, (message, page) => {
@@ -94,6 +102,22 @@ export function activate(context: vscode.ExtensionContext): void {
   const befores = new Befores();
   const references = new References();
   const completing = new Completing();
+  const milestones = new Milestones(context.globalState.get(MILESTONES_KEPT, []), (milestone, all) => {
+    setContext(`outrider.done.${milestone}`, true);
+    void context.globalState.update(MILESTONES_KEPT, all);
+  });
+  for (const milestone of milestones.all) setContext(`outrider.done.${milestone}`, true);
+  const attention = new Attention(
+    setTimeout,
+    () => vscode.window.state.focused,
+    () => vscode.workspace.getConfiguration("outrider").get<Wanted>("notifications", "waitingAndDone"),
+    (id) => answers.questions.some(([first]) => questionIdOf(first) === id),
+    (notification) => {
+      void show(thisMachine(log), process.platform, notification).then((problem) => {
+        if (problem !== undefined) log.warn(`No notification of the system: ${problem}.`);
+      });
+    },
+  );
   let attempt: NodeJS.Timeout | undefined;
   const seenTurns = new Set<string>();
   let wasRunning = false;
@@ -109,9 +133,11 @@ export function activate(context: vscode.ExtensionContext): void {
     keys,
     references,
     completing,
+    milestones,
     update,
   };
   const connectedView = new ConnectedView(house);
+  const sessionsView = new SessionsView(house);
   connection = own;
 
   function now(): ReturnType<ConstructorParameters<typeof SessionView>[1]> {
@@ -121,6 +147,17 @@ export function activate(context: vscode.ExtensionContext): void {
   function around(): Around {
     const sendKey = vscode.workspace.getConfiguration("outrider").get<string>("sendKey", "enter");
     return { along: alongText(), enterSends: sendKey === "enter", can: own.abilities };
+  }
+
+  function happened(event: Event): void {
+    milestones.see(event);
+    const session = book.get(event.sessionId);
+    const { outcome } = event.data as object as Partial<TurnFinished>;
+    // What another window runs is told of there.
+    if (event.type !== "turn.finished" || outcome === "cancelled" || session?.away === "joined") return;
+    const title = session?.title ?? "";
+    const how = outcome === undefined || outcome === "completed" ? "" : `: ${OUTCOMES[outcome].toLowerCase()}`;
+    attention.take({ id: event.turnId ?? "", kind: "done", session: title + how });
   }
 
   function changed(session: SessionState): void {
@@ -134,6 +171,9 @@ export function activate(context: vscode.ExtensionContext): void {
       void context.workspaceState.update(LAST_SESSION, session.sessionId);
     }
     answers.update(session);
+    if (session.away !== "joined")
+      for (const item of session.open.values())
+        attention.take({ id: questionIdOf(item), kind: "waiting", session: session.title });
     reviews.keepOnly(answers.open.map(({ id }) => id));
     proposals.update();
     own.watch();
@@ -142,6 +182,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   function update(): void {
     view.update();
+    sessionsView.update();
     status.update(own.state, book.running ?? book.current, nextTurn(house), answers.questions.map(headOfAll));
     const retries = book.all.flatMap((session) => session.retrying(Date.now())?.at ?? []);
     const keys = {
@@ -191,6 +232,7 @@ export function activate(context: vscode.ExtensionContext): void {
     modelCommands(house),
     setupCommands(house),
     connectedCommands(connectedView),
+    sessionsCommands(house, sessionsView),
   ];
   for (const [name, act] of tables.flatMap((table) => Object.entries(table))) {
     context.subscriptions.push(
@@ -203,12 +245,15 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     status,
     proposals,
+    between,
     connectedView,
+    sessionsView,
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.workspace.registerTextDocumentContentProvider(BEFORE, befores),
     own.onState(() => {
       update();
       connectedView.look();
+      sessionsView.look();
     }),
     own.onJoined((sessionId) => {
       tell(log, showJoined(house, sessionId));

@@ -118,3 +118,13 @@ test("only the end of a turn is an end", () => {
   book.onEvent(log.add("turn.finished", { outcome: "failed", reason: "auth", summary: "", usage: {} }, "turn_1"));
   assert.equal(book.hasEnded, true);
 });
+
+void test("of a session that was deleted nothing is left, and it is looked at no more", () => {
+  const log = new Log().asking();
+  const { book } = bookOver([]);
+  for (const event of log.events) book.onEvent(event);
+  book.select("ses_1");
+  assert.equal(book.running?.sessionId, "ses_1");
+  book.forget("ses_1");
+  assert.deepEqual([book.current, book.running, book.all], [undefined, undefined, []]);
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { MOST_GHOSTS, ghostsOf } from "../src/core/ghosts.js";
+import { MOST_GHOSTS, fitsBeside, ghostsOf } from "../src/core/ghosts.js";
 import type { WireHunk } from "../src/protocol/types.js";
 
 function hunk(line: number, removed: string, added: string): WireHunk {
@@ -36,4 +36,19 @@ test("a line that has no room is cut at a hundred columns", () => {
   const [ghost] = ghostsOf(hunk(1, "a\n", `${"x".repeat(101)}\n`));
   assert.equal(ghost?.text, `→ ${"x".repeat(99)}…`);
   assert.equal(ghostsOf(hunk(1, "a\n", `${"x".repeat(100)}\n`))[0]?.text, `→ ${"x".repeat(100)}`);
+});
+
+test("beside its lines is what can be read there: a line or two, each beside an old one", () => {
+  const fits: [string, string, boolean][] = [
+    ["a\n", "b\n", true],
+    ["", "b\n", true],
+    ["a\nb\n", "c\nd\n", true],
+    ["a\nb\nc\n", "d\n", true],
+    ["a\n", "", true],
+    ["a\n", "b\nc\n", false],
+    ["", "b\nc\n", false],
+    ["a\nb\nc\n", "d\ne\nf\n", false],
+    ["a\n", `${"x".repeat(101)}\n`, false],
+  ];
+  for (const [removed, added, does] of fits) assert.equal(fitsBeside(hunk(4, removed, added)), does, added);
 });

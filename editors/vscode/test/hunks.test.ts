@@ -7,6 +7,7 @@ import {
   decoded,
   placeBefore,
   placesAfter,
+  putIn,
   withHunks,
   withMark,
   withoutHunks,
@@ -87,4 +88,9 @@ test("hunks are taken out where those before them put them, in whichever order t
     assert.equal(withoutHunks("n\nn\na\na\na\n", hunks), "a\nx\na\n");
   assert.equal(withoutHunks("y\nq\n", [{ line: 3, removed: "x\n", added: "y\n" }]), "x\nq\n", "it moved up");
   assert.equal(withoutHunks("p\np\ny\n", [{ line: 1, removed: "x\n", added: "y\n" }]), "p\np\nx\n", "it moved down");
+});
+
+test("what a hunk puts in is shown as lines of a diff, of many the first", () => {
+  assert.equal(putIn({ line: 1, removed: "x\n", added: "a\r\n\n  b" }, 3), "+a\n+\n+  b");
+  assert.equal(putIn({ line: 1, removed: "", added: "a\nb\nc\nd\n" }, 2), "+a\n+b\n… 2 more in the diff");
 });

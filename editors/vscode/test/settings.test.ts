@@ -51,7 +51,7 @@ test("a remote window finds what the user said in the user settings, but for pat
 });
 
 test("what the user says of any setting reaches the server", () => {
-  const alone = new Set(["messages", "sendKey"]); // they are about the view, and no business of the server
+  const alone = new Set(["messages", "notifications", "sendKey"]); // they are about what is shown, and no business of the server
   const own = [...scopes().keys()].filter((name) => !alone.has(name) && !name.startsWith("server."));
   const inspect = (key: string): Said => ({ global: `own ${key}`, workspace: "of the repository" });
   const { events, trusted, extensions, ...given } = initializationOptions(inspect, true);

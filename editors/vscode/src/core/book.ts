@@ -110,6 +110,14 @@ export class SessionBook {
     return loading;
   }
 
+  /** A session was deleted: nothing is known of it any more, and it is not looked at. */
+  forget(sessionId: string): void {
+    this.sessions.delete(sessionId);
+    this.waiting.delete(sessionId);
+    this.loading.delete(sessionId);
+    if (this.currentId === sessionId) this.currentId = undefined;
+  }
+
   /** Forget what only the server of before could still bring: half texts, and events that wait for others. */
   restart(): void {
     this.waiting.clear();

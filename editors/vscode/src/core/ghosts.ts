@@ -7,12 +7,23 @@ import type { WireHunk } from "../protocol/types.js";
 /** Of how many lines of a hunk the new text is shown beside them; each costs the editor a rule of its own. */
 export const MOST_GHOSTS = 100;
 const MOST_COLUMNS = 100;
+/** More new lines than these are not read one by one behind the old ones. */
+const MOST_FEW = 2;
 const MOST_TOGETHER = 160;
 
 export interface Ghost {
   /** The line it stands beside, from 0: it may be behind the end of the file. */
   readonly line: number;
   readonly text: string;
+}
+
+/** Whether all that a hunk puts in can be read beside its lines: a new line beside each old one, and not cut off. */
+export function fitsBeside(hunk: WireHunk): boolean {
+  const added = linesOf(hunk.added);
+  const { count } = placeBefore(hunk);
+  return (
+    added.length <= Math.min(Math.max(1, count), MOST_FEW) && added.every((text) => text.trim().length <= MOST_COLUMNS)
+  );
 }
 
 /** What stands beside which line: each new line beside an old one, and with the last of those what is left. */

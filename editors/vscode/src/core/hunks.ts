@@ -119,7 +119,16 @@ export function countsOf(hunks: readonly WireHunk[]): Counts {
 
 /** A hunk as the lines of a diff. */
 export function asDiff(hunk: WireHunk): string {
-  const marked = (text: string, mark: string): string[] =>
-    linesOf(text).map((line) => mark + line.replace(/[\r\n]+$/, ""));
   return [...marked(hunk.removed, "-"), ...marked(hunk.added, "+")].join("\n");
+}
+
+/** The lines that a hunk puts in, as those of a diff; of many the first. */
+export function putIn({ added }: WireHunk, most: number): string {
+  const lines = marked(added, "+");
+  const rest = lines.length - most;
+  return [...lines.slice(0, most), ...(rest > 0 ? [`… ${String(rest)} more in the diff`] : [])].join("\n");
+}
+
+function marked(text: string, mark: string): string[] {
+  return linesOf(text).map((line) => mark + line.replace(/[\r\n]+$/, ""));
 }

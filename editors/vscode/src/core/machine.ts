@@ -48,7 +48,10 @@ export function isInside(path: string, folders: readonly string[]): boolean {
  * Find a program on PATH. Relative folders of PATH are passed over, and programs that lie in the workspace or are
  * links into it: an environment of the project is on PATH where the editor was started from its shell.
  */
-export async function onPath(machine: Machine, name: string): Promise<string | undefined> {
+export async function onPath(
+  machine: Pick<Machine, "env" | "windows" | "workspace" | "program">,
+  name: string,
+): Promise<string | undefined> {
   const separator = machine.windows ? ";" : ":";
   const slash = machine.windows ? "\\" : "/";
   for (const folder of (machine.env["PATH"] ?? machine.env["Path"] ?? "").split(separator)) {

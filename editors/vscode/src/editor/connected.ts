@@ -97,8 +97,8 @@ export class ConnectedView implements vscode.TreeDataProvider<Line>, vscode.Disp
 
   private show(lines: Line[], otherwise: string): void {
     this.lines = lines;
-    if (lines.length > 0) delete this.tree.message;
-    else this.tree.message = otherwise;
+    // An empty one takes it away; deleting the property does not.
+    this.tree.message = lines.length > 0 ? "" : otherwise;
     this.changed.fire(undefined);
   }
 }

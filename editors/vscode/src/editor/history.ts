@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 import { withoutHunks } from "../core/hunks.js";
 import { byFile } from "../core/changes.js";
 import type { Away } from "../core/session.js";
-import { doing, oneLine } from "../core/words.js";
+import { byDay } from "../core/sessions.js";
+import { oneLine } from "../core/words.js";
 import type { SessionSummary, UndoResult } from "../protocol/types.js";
 import { CommandFailure } from "./connection.js";
 import type { CommandTable, House } from "./house.js";
@@ -113,34 +114,28 @@ async function chooseSession(house: House, resumable: boolean): Promise<void> {
     );
     return;
   }
-  const current = house.book.current?.sessionId;
-  const picks = wanted.map((session) => ({
-    label: session.title || session.sessionId,
-    description: describe(session, current),
-    session,
-  }));
+  const listing = { now: Date.now(), current: house.book.current?.sessionId };
+  const picks = byDay(wanted, listing).flatMap(({ label, lines }): SessionPick[] => [
+    { label, kind: vscode.QuickPickItemKind.Separator },
+    ...lines.map((line) => ({ label: line.label, description: line.said, session: line.session })),
+  ]);
   const picked = await vscode.window.showQuickPick(picks, {
     title: resumable ? "Resume which session?" : "Look at which session?",
     matchOnDescription: true,
   });
-  if (picked !== undefined) await open(house, picked.session, resumable);
+  if (picked?.session !== undefined) await openSession(house, picked.session, resumable);
 }
 
-function describe(session: SessionSummary, current: string | undefined): string {
-  const { sessionId, turns, lastAt } = session;
-  const when = new Date(lastAt).toLocaleString();
-  return [
-    sessionId === current ? "shown" : "",
-    doing(session),
-    `${String(turns)} ${turns === 1 ? "turn" : "turns"}`,
-    when,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+interface SessionPick extends vscode.QuickPickItem {
+  readonly session?: SessionSummary;
 }
 
 /** Show a session; one that waits goes on, and one of another process is joined. One that was cut off goes on if the user says so. */
-async function open(house: House, { sessionId, elsewhere, state }: SessionSummary, resume: boolean): Promise<void> {
+export async function openSession(
+  house: House,
+  { sessionId, elsewhere, state }: SessionSummary,
+  resume: boolean,
+): Promise<void> {
   const { book, view } = house;
   if (elsewhere === true && book.get(sessionId)?.away !== "joined") book.lookOn(sessionId, "elsewhere");
   book.select(sessionId);

@@ -3,12 +3,13 @@
 import * as vscode from "vscode";
 
 import type { SessionBook } from "../core/book.js";
-import { ghostsOf } from "../core/ghosts.js";
+import { fitsBeside, ghostsOf } from "../core/ghosts.js";
 import { type Place, asDiff, countsOf, placeBefore, placesAfter, withoutMark } from "../core/hunks.js";
 import { type ItemHunk, type Reviews, asDecided, hunksOf } from "../core/review.js";
 import { type OpenItem, diffsOf } from "../core/session.js";
 import { visible } from "../core/visible.js";
 import type { EditProposed, WireHunk } from "../protocol/types.js";
+import type { Between, BetweenLines } from "./between.js";
 import { Diffs, PROPOSAL, type Proposed, isBefore } from "./diffs.js";
 import { uriOf } from "./places.js";
 
@@ -30,6 +31,8 @@ export class Proposals implements vscode.CodeLensProvider {
   private readonly outlined: vscode.TextEditorDecorationType;
   private readonly added: vscode.TextEditorDecorationType;
   private shown = "";
+  /** The document for which the user has asked for something, until it is proposed. */
+  private awaited = "";
   private hasKeyboard = false;
   private again: NodeJS.Timeout | undefined;
 
@@ -37,6 +40,7 @@ export class Proposals implements vscode.CodeLensProvider {
   constructor(
     private readonly book: SessionBook,
     private readonly reviews: Reviews,
+    private readonly between: BetweenLines,
     private readonly rewrote: () => void,
   ) {
     this.diffs = new Diffs((uri) => this.at(uri)[0], reviews);
@@ -97,6 +101,7 @@ export class Proposals implements vscode.CodeLensProvider {
       this.lenses.fire();
     }, AGAIN_MILLISECONDS);
     this.decorate();
+    this.bringIntoSight();
     const keepsFocus = !this.hasKeyboard;
     this.hasKeyboard = false;
     void this.diffs.closeDecided(keepsFocus);
@@ -104,6 +109,11 @@ export class Proposals implements vscode.CodeLensProvider {
     for (const { uri } of vscode.workspace.textDocuments)
       if (uri.scheme === PROPOSAL) for (const proposed of this.at(uri)) void this.diffs.refresh(proposed);
     void vscode.commands.executeCommand("setContext", "outrider.proposal", this.all.length > 0);
+  }
+
+  /** The user has asked for something in a document: what is proposed there next is brought into sight. */
+  await(uri: vscode.Uri): void {
+    this.awaited = uri.toString();
   }
 
   /** A command decides now: if it was given in a diff, the keyboard goes to the editor behind it when that closes. */
@@ -226,22 +236,38 @@ export class Proposals implements vscode.CodeLensProvider {
   }
 
   private decorate(): void {
+    const between: Between[] = [];
     for (const editor of vscode.window.visibleTextEditors) {
-      if (editor.document.uri.scheme === PROPOSAL) continue;
-      const hunks = this.standing(editor.document)
+      const { document } = editor;
+      if (document.uri.scheme === PROPOSAL) continue;
+      const hunks = this.standing(document)
         .filter(({ item, hunk }) => this.reviews.verdict(item, hunk) !== "left out")
-        .map(({ item, hunk }) =>
-          withoutMark({ ...hunk.hunk, added: this.reviews.textOf(item, hunk) ?? hunk.hunk.added }),
-        );
-      const taken = hunks.filter((hunk) => hunk.removed !== "");
+        .map(({ item, hunk }) => ({
+          hunk: withoutMark({ ...hunk.hunk, added: this.reviews.textOf(item, hunk) ?? hunk.hunk.added }),
+          title: titleOf(hunk, hunksOf(item).length),
+        }));
+      const taken = hunks.map(({ hunk }) => hunk).filter((hunk) => hunk.removed !== "");
       const places = taken.map((hunk) => ({ range: rangeOf(hunk), hoverMessage: hover(hunk) }));
       editor.setDecorations(this.removed, places);
       editor.setDecorations(this.outlined, isHighContrast() ? places : []);
-      editor.setDecorations(
-        this.added,
-        hunks.flatMap((hunk) => shownBeside(hunk, editor.document)),
-      );
+      const [beside, below] = [true, false].map((fits) => hunks.filter(({ hunk }) => fitsBeside(hunk) === fits));
+      editor.setDecorations(this.added, beside?.flatMap(({ hunk }) => shownBeside(hunk, document)) ?? []);
+      for (const { hunk, title } of below ?? []) {
+        const { line, count } = placeBefore(hunk);
+        const last = Math.min(Math.max(0, line + count - 1), Math.max(0, document.lineCount - 1));
+        between.push({ uri: document.uri, hunk, below: last, title });
+      }
     }
+    this.between.show(between);
+  }
+
+  /** Scroll to what was awaited in a document. The cursor stays where it is. */
+  private bringIntoSight(): void {
+    const editor = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === this.awaited);
+    const [first] = editor === undefined ? [] : this.standing(editor.document);
+    if (editor === undefined || first === undefined) return;
+    this.awaited = "";
+    editor.revealRange(rangeOf(first.hunk.hunk), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
   private textChanged(document: vscode.TextDocument): void {
@@ -288,6 +314,13 @@ export class Proposals implements vscode.CodeLensProvider {
       ...(hunk.index > 0 ? [] : [one(rest, "allow"), one("Reject all…", "reject")]),
     ];
   }
+}
+
+/** How much a hunk puts in and takes out, and which of several it is. */
+function titleOf({ hunk, number }: ItemHunk, count: number): string {
+  const { added, removed } = countsOf([hunk]);
+  const which = count === 1 ? "" : ` (${String(number)} of ${String(count)})`;
+  return `+${String(added)} −${String(removed)}${which}`;
 }
 
 function isHighContrast(): boolean {

@@ -31,6 +31,7 @@ interface AskParams {
  * Answer what the server that `client` speaks with may ask; called before it is started.
  *
  * @param isShown whether the user sees the session view
+ * @param happened told of each event
  * @param left told that a session which was joined is run no longer where it ran
  */
 export function serve(
@@ -38,10 +39,12 @@ export function serve(
   book: SessionBook,
   answers: Answers,
   isShown: () => boolean,
+  happened: (event: Event) => void,
   left: () => void,
 ): void {
   client.onNotification("outrider/event", (event: Event) => {
     book.onEvent(event);
+    happened(event);
     if (event.type === "edit.applied") {
       const { where, path, to } = event.data as object as EditApplied;
       const isHere = book.get(event.sessionId)?.away !== "joined";

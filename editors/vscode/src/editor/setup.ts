@@ -15,9 +15,7 @@ const ICONS = { ok: "$(pass)", warn: "$(warning)", fail: "$(error)" } as const;
 
 export function setupCommands(house: House): CommandTable {
   const { connection, log, keys, view } = house;
-  const restartFor = async (changed: Promise<boolean>): Promise<void> => {
-    if (await changed) await outdated(house, "the key counts");
-  };
+  const outdate = (): Promise<void> => outdated(house, "the key counts");
   return {
     doctor: async () => {
       const { checks } = await connection.execute("outrider.doctor", {});
@@ -37,8 +35,14 @@ export function setupCommands(house: House): CommandTable {
       log.show();
     },
     restart: () => connection.restart(),
-    setKey: () => restartFor(keys.set()),
-    forgetKey: () => restartFor(keys.forget()),
+    setKey: async () => {
+      if (!(await keys.set())) return;
+      house.milestones.reach("key");
+      await outdate();
+    },
+    forgetKey: async () => {
+      if (await keys.forget()) await outdate();
+    },
     showView: (what) => view.show(what === "open" ? "open" : "composer"),
   };
 }
@@ -69,6 +73,8 @@ export async function setUp(house: House): Promise<boolean> {
   const keep = given.key === undefined ? {} : ({ keep: "client" } as const);
   const saved = await setupStep(house, { action: "save", ...chosen, ...keep });
   if (saved?.model === undefined) return false;
+  // It was tried with its key, or needs none.
+  for (const done of ["model", "key"] as const) house.milestones.reach(done);
   if (given.key !== undefined && given.apiKeyEnv !== undefined) await house.keys.keep(given.apiKeyEnv, given.key);
   // One that was chosen for this workspace before would be used in its place.
   await useTheSettings(house);

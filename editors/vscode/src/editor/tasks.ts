@@ -6,7 +6,7 @@ import { type Mode, mendingTask, messageOf, oneLine } from "../core/words.js";
 import type { Context } from "../protocol/types.js";
 import type { SessionState } from "../core/session.js";
 import { CommandFailure } from "./connection.js";
-import type { CommandTable, House } from "./house.js";
+import { type CommandTable, type House, LAST_SESSION } from "./house.js";
 import { chosenModel } from "./models.js";
 import { pathOf } from "./places.js";
 import { withModel } from "./setup.js";
@@ -196,6 +196,7 @@ export function taskCommands(house: House): CommandTable {
   return {
     runTask: () => ask("Outrider: a task", "agent", documentContext()),
     runOnSelection: () => ask("Outrider: a task for the selection", "agent", selectionContext()),
+    askHere: () => askHere(house),
     explore: () => ask("Outrider: a question (nothing is changed)", "explore", documentContext()),
     plan: () => ask("Outrider: a plan for… (nothing is changed)", "plan", documentContext()),
     startPlan: () => startPlan(house),
@@ -227,10 +228,27 @@ export function taskCommands(house: House): CommandTable {
     newSession: async () => {
       house.book.select(undefined);
       house.update();
-      await house.context.workspaceState.update("outrider.session", undefined);
+      await house.context.workspaceState.update(LAST_SESSION, undefined);
       await house.view.show("composer");
     },
   };
+}
+
+/** Have a task written for the lines that are chosen, with the keyboard there again, where the proposal will stand. */
+async function askHere(house: House): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const context = selectionContext();
+  if (editor === undefined || context === undefined) {
+    nothingOpen();
+    return;
+  }
+  const { document, selection } = editor;
+  const options = { title: `Outrider: ${alongText()}`, prompt: "What is to be done here?" };
+  await given(house, options, async (prompt) => {
+    house.proposals.await(document.uri);
+    await run(house, { prompt, mode: "agent", context });
+    await vscode.window.showTextDocument(document, { selection });
+  });
 }
 
 /** Carry out the plan that is open, or one that is chosen. */
