@@ -60,6 +60,16 @@ async def test_an_edit_that_breaks_a_caller_goes_back_once_and_then_says_so_in_i
     assert finished["data"]["done"]["diagnostics"] == {"introduced": 0, "fixed": 0}
 
 
+async def test_the_document_of_a_review_says_what_an_edit_would_break(begin, code):
+    settings = {**with_toy(), "reminders": False}
+    editor = await begin(
+        "stock", [step(BREAK), step(AGAIN), DONE], settings, answers=["Review…", "Allow once"]
+    )
+    await editor.run("Rename it.")
+    (paper,) = code.glob(".outrider/review-*.diff")
+    assert "document.\n#\n# Introduces 1:\n# b.py:1: error: fee is not defined [toy]\n\n" in paper.read_text()
+
+
 async def test_errors_that_a_turn_leaves_behind_are_put_to_the_model_once_and_stand_in_its_evidence(
     begin, code
 ):

@@ -19,6 +19,8 @@ NO_END = "\\ No newline at end of file"
 REASON = "reason:"
 APPLY = "apply the review"
 """How the title of the action begins."""
+MOST_SAID = 12
+"""Lines of a question that stand above its diff and in a document."""
 MOST_GONE = 50
 """Hunks that are not in place any more that a document names."""
 LEAVE_OUT = "undo what is left out"
@@ -49,6 +51,8 @@ class UnderReview:
     """Whether the changes were made, so that they can only be kept or undone."""
     together: bool = False
     """Whether they are several edits of one step, which are decided about together."""
+    said: Sequence[str] = ()
+    """What the question says above its diffs: what it would break, what to be careful of."""
     gone: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of changes that were made: hunks that are not in place any more, by their ids: where they were, and why they are not."""
 
@@ -63,6 +67,13 @@ class UnderReview:
             for name, hunk in zip(change.ids, change.hunks, strict=True):
                 text = self.texts.get(change.change_id, "")
                 yield name, change.where(hunk), _Body(change, hunk, text, is_made=self.is_made)
+
+
+def above_the_diff(detail: str) -> list[str]:
+    """The lines of a question's detail that come before its first diff."""
+    lines = detail.split("\n")
+    first = next((number for number, line in enumerate(lines) if line.startswith("--- ")), 0)
+    return lines[:first][:MOST_SAID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,8 @@ def written(edit: UnderReview, before: str = "") -> str:
     """
     left_out = {block.name for block in _blocks(before) if isinstance(block, _Block) and block.mark in _LEAVE}
     parts = [f"# {_one_line(edit.title)}\n#\n{_HELP_AFTER if edit.is_made else _HELP}\n"]
+    if edit.said:
+        parts[0] += "\n".join(["#", *(f"# {_one_line(one)}" for one in edit.said)]) + "\n"
     if edit.gone:
         told = [f"# - {_one_line(why)}" for why in list(edit.gone.values())[:MOST_GONE]]
         more = len(edit.gone) - len(told)

@@ -18,7 +18,7 @@ from outrider.agent.customization.commands import NotInvoked
 from outrider.agent.interaction import shown_documents
 from outrider.agent.interaction.inbox import FROM_ANYBODY, Channel, Refusal
 from outrider.agent.interaction.quoting import short
-from outrider.agent.interaction.review_document import UnderReview
+from outrider.agent.interaction.review_document import UnderReview, above_the_diff
 from outrider.agent.loop.tool_context import Commands, shared_by
 from outrider.agent.masking import masking_for
 from outrider.agent.services import Services
@@ -942,7 +942,8 @@ class Sessions:
                     if digest in texts
                 }
                 changes = tuple(Proposed.of(data) for data in proposed)
-                return UnderReview(title, changes, befores, together=len(calls) > 1)
+                said = [line for one in together for line in above_the_diff(one.detail)]
+                return UnderReview(title, changes, befores, together=len(calls) > 1, said=said)
         return None
 
     async def hunks_in(self, path: str, text: str) -> Sequence[tuple[str, listing.PlacedHunk]]:
