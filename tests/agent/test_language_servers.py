@@ -178,7 +178,7 @@ async def test_a_rename_in_many_files_is_one_call_one_approval_and_one_undo(begi
     editor = await begin("neovim-0.11", [step(rename), DONE], with_toy(), answers=["Allow once"])
     editor.open("a.py")
     editor.type("a.py", "# typed\n", at=(0, 0))
-    await editor.run("Rename it.")
+    await editor.run("Rename it.", seconds=60)
     status, content = result(editor)
     assert (status, content.count("\nEdited ")) == ("ok", 61)
     # The lines of the first ones are shown; the others are named already.
