@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lent_toy import lend_toy
 from scripting import DONE, call, result, step
 
 from outrider.language.languages import Check
@@ -443,3 +444,82 @@ async def test_every_name_of_a_large_edit_is_followed_or_counted(begin, code, mo
     told = result(editor, 1)[1]
     assert "this edit introduces 1; who uses 3 more names was not:" in told
     assert "b.py:1: error: f11 is not defined" in told
+
+
+MISSING = (
+    "there is no language server for go: install one of gopls (go install golang.org/x/tools/gopls@latest)"
+)
+
+
+def errors(editor):
+    return [(one["data"]["code"], one["data"]["message"]) for one in editor.events_of("error")]
+
+
+@pytest.mark.usefixtures("replayed_at_once")
+async def test_a_language_of_the_workspace_without_a_server_is_named_once_in_a_session(begin, workspace):
+    (workspace / "go.mod").write_text("module tariff\n")
+    (workspace / "main.go").write_text("package main\n")
+    turns = [step(call("read_file", path="main.go")), DONE, DONE]
+    editor = await begin("neovim-0.11", turns, {"languageServers": {"gopls": {}}})
+    await editor.run("Look.")
+    await editor.run("Again.", sessionId=editor.events[0]["sessionId"])
+    assert errors(editor) == [("language_server", MISSING)]
+    said = [(one.level, one.text) for one in editor.said if "language server" in one.text]
+    assert said == [(2, f"Outrider: {MISSING}")]
+
+
+async def test_one_that_an_edit_would_have_asked_is_named_then(begin, workspace):
+    (workspace / "main.go").write_text("package main\n")
+    edit = call("edit_file", path="main.go", old="package main", new="package tariff")
+    settings = {"languageServers": {"gopls": {}}, "permissionMode": "full", "reminders": False}
+    editor = await begin("neovim-0.11", [DONE, step(edit), DONE], settings)
+    await editor.run("Look.")
+    assert errors(editor) == []
+    await editor.run("Do it.", sessionId=editor.events[0]["sessionId"])
+    assert errors(editor) == [("language_server", MISSING)]
+
+
+async def test_none_is_named_for_a_language_that_the_editor_serves(begin, workspace):
+    (workspace / "go.mod").write_text("module tariff\n")
+    (workspace / "main.go").write_text("def main\n")
+    edit = call("edit_file", path="main.go", old="def main", new="def tariff")
+    settings = {"languageServers": {"gopls": {}}, "permissionMode": "full", "reminders": False}
+    editor = await begin("lends", [step(edit), DONE], settings)
+    lend_toy(editor, suffix=".go")
+    await editor.run("Do it.")
+    assert errors(editor) == []
+
+
+async def test_who_looks_for_a_name_is_told_which_server_is_missing(begin, code):
+    (code / "go.mod").write_text("module entry\n\nentry entry\n")
+    (code / "main.go").write_text("func entry() {}\n")
+    looks = [
+        step(call("references", symbol="entry")),
+        step(call("symbols", query="entry", called="s")),
+        step(call("diagnostics", path="main.go", called="d")),
+        DONE,
+    ]
+    settings = with_toy()
+    settings["languageServers"]["gopls"] = {}
+    editor = await begin("neovim-0.11", looks, settings)
+    await editor.run("Look.")
+    why = "o language server for go was found; install one of gopls (go install golang.org/x/tools/gopls@latest)"
+    assert result(editor) == ("error", f"entry: n{why}.")
+    assert result(editor, 1) == ("error", f"N{why}.")
+    assert result(editor, 2)[1].startswith(f"N{why}, and ")
+
+
+@pytest.mark.parametrize("trusted", [None, False])
+async def test_a_folder_that_is_not_trusted_is_said_to_be_so_and_not_to_want_no_server(begin, code, trusted):
+    (code / "pyproject.toml").touch()
+    settings = {**with_toy(), "trusted": trusted}
+    settings["languageServers"]["toy"]["rootMarkers"] = ["pyproject.toml"]
+    editor = await begin("neovim-0.11", [DONE], settings)
+    await editor.run("Look.")
+    line = f"no language server runs in {code}: the folder is not trusted; `outrider trust add` there says that it is"
+    told = [("language_server", line)] if trusted is None else []
+    assert errors(editor) == told
+    checks = (await editor.command("outrider.doctor"))["checks"]
+    assert [(one["status"], one["detail"]) for one in checks if one["name"] == "languages"] == [
+        ("warn", line)
+    ]

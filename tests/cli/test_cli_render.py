@@ -454,6 +454,8 @@ def test_no_colour_where_the_person_wants_none(monkeypatch):
     assert "\x1b[31m" not in shown.text
     monkeypatch.delenv("NO_COLOR")
     assert "\x1b[31m" in Shown(colour=True).event("error", code="x", message="y").text
+    missing = Shown(colour=True).event("error", code="language_server", message="y").text
+    assert "warning: y (language_server)" in missing and "\x1b[33m" in missing
 
 
 def test_a_stream_that_cannot_show_a_character_gets_an_escape_instead():

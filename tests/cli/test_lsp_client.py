@@ -69,6 +69,29 @@ async def test_an_answer_that_is_no_object_is_an_error(tmp_path, canned):
             await client.command("outrider.doctor")
 
 
+async def test_what_the_log_says_of_a_failure_is_quoted_though_it_comes_after_the_answer(tmp_path):
+    late = (
+        "import json,sys,threading,time\n"
+        "def read():\n"
+        "  n=int(sys.stdin.buffer.readline().split(b':')[1]); sys.stdin.buffer.readline()\n"
+        "  return json.loads(sys.stdin.buffer.read(n))\n"
+        "def say(m):\n"
+        "  b=json.dumps({'jsonrpc':'2.0',**m}).encode(); print(f'Content-Length: {len(b)}\\r\\n\\r', flush=True)\n"
+        "  sys.stdout.buffer.write(b); sys.stdout.flush()\n"
+        "say({'id': read()['id'], 'result': {}})\n"
+        "asked={}\n"
+        "while 'id' not in asked: asked=read()\n"
+        "say({'id': asked['id'], 'error': {'code': -32603, 'message': 'it failed; see the log'}})\n"
+        "time.sleep(0.3)\n"
+        "print('ValueError: the disk is odd', file=sys.stderr, flush=True)\n"
+        "while True: time.sleep(60)\n"
+    )
+    async with Client.start(tmp_path, {}, server=[sys.executable, "-c", late]) as client:
+        with pytest.raises(CommandError, match="see the log; its last words:\n  ValueError: the disk is odd"):
+            await client.command("outrider.doctor")
+        client.kill()
+
+
 @pytest.mark.parametrize("error", ["no", {}, {"code": "x", "message": 3}, {"code": 1, "data": []}])
 async def test_an_error_of_any_shape_is_an_error(tmp_path, canned, error):
     server = canned({"commands": {"outrider.doctor": {"error": error}}})

@@ -37,6 +37,7 @@ class Folder:
 
     def __init__(self, root):
         self.root, self.buffers, self.versions = Path(root), {}, {}
+        self.untrusted = {}
 
     @property
     def folders(self):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,34 @@ async def test_a_linter_judges_formats_and_mends_beside_the_server_that_knows_th
         item = next(item for action, item in offered if "Remove unused import" in action.title)
         (mended,) = await languages.resolved(ruff, item)
         assert mended.after == "x = 1 \n"
+
+
+@pytest.mark.parametrize(
+    ("server", "place"),
+    [
+        ("pyright", ".venv"),
+        ("pyright", "venv"),
+        ("basedpyright", ".venv"),
+        ("basedpyright", "venv"),
+        ("ty", ".venv"),
+    ],
+)
+async def test_what_is_installed_in_the_environment_of_the_project_is_known(server, place, tmp_path):
+    needs(SERVERS[server][0])
+    venv.create(tmp_path / place, with_pip=False)
+    (packages,) = (tmp_path / place / "lib").glob("python*/site-packages")
+    (packages / "tariff.py").write_text("def price(hours: int) -> int: return hours\n")
+    (tmp_path / "a.py").write_text("from tariff import price\n\nTOTAL: int = price(3)\nODD: str = price(3)\n")
+    async with house(tmp_path, {server: {"enabled": True}}, search_path=PATH) as languages:
+        found, late = await languages.problems([languages.sources.uri("a.py")], SECONDS)
+        assert late == []
+        assert [(one.severity, one.start.line) for one in found if one.severity == "error"] == [("error", 3)]
+
+
+async def test_an_interpreter_that_the_user_names_stays(tmp_path):
+    needs("pyright-langserver")
+    venv.create(tmp_path / ".venv", with_pip=False)
+    given = {"pyright": {"enabled": True, "settings": {"python": {"pythonPath": "/opt/mine"}}}}
+    async with house(tmp_path, given, search_path=PATH) as languages:
+        (server,) = await languages.servers_for(languages.sources.uri("a.py"))
+        assert server.row.settings["python"] == {"pythonPath": "/opt/mine"}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from house import Folder, house, toy, until
+from house import Folder, toy, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +19,7 @@ from outrider.testing.language_server import LanguageServer
 
 FILES = {"a.py": "def price\n\ndef other\n", "b.py": "use price\n", "c.py": "use price\nuse other\n"}
 LINES = [range(1)]
+HOW_TO_TRUST = "the folder is not trusted; `outrider trust add` there says that it is"
 
 
 def messages(found):
@@ -300,49 +301,13 @@ async def test_nothing_is_started_where_nobody_asks_and_none_in_a_folder_nobody_
             folders = ()
 
         languages.sources = Distrusted(tmp_path / "work")
+        uri = (tmp_path / "work" / "a.py").as_uri()
         assert not await languages.is_there()
-        said = await languages.answers_for((tmp_path / "work" / "a.py").as_uri(), "textDocument/hover")
-        assert said.message == "language servers run in trusted workspace folders only"
-
-
-async def test_a_missing_server_is_named_once_with_how_to_get_it(tmp_path, caplog):
-    (tmp_path / "a.go").write_text("")
-    caplog.set_level("INFO", "outrider.language")
-    async with house(tmp_path, {"*": {"enabled": True}}, search_path=str(tmp_path)) as languages:
-        for _ in range(3):
-            said = await languages.answers_for((tmp_path / "a.go").as_uri(), "textDocument/hover")
-            assert said.message == "no language server for go was found"
-        assert [one.getMessage() for one in caplog.records] == [
-            "no language server for go was found; one of these can be installed: gopls (go install golang.org/x/tools/gopls@latest)"
-        ]
-
-
-async def test_the_project_comes_first_then_the_path_then_the_settings(tmp_path):
-    from outrider.language.finding import chosen, programs_in, rows_of
-    from outrider_protocol.settings import LanguageServerSettings
-
-    def make(place, name):
-        path = tmp_path / place / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("#!/bin/sh\n")
-        path.chmod(0o755)
-        return path
-
-    given = {"pyright": LanguageServerSettings(command=[str(make("opt", "mine"))])}
-    rows = rows_of(given)
-
-    def first():
-        return [
-            one.argv[0] for one in chosen(programs_in(tmp_path, rows, given, str(tmp_path / "bin")), "python")
-        ]
-
-    assert first() == [str(tmp_path / "opt" / "mine")]
-    in_path = make("bin", "pyright-langserver")
-    assert first() == [str(in_path)]
-    own = make(".venv/bin", "ty")
-    assert first() == [str(own)], "what the project has comes before what is further up in the table"
-    lint = make("bin", "ruff")
-    assert first() == [str(own), str(lint)]
+        said = await languages.answers_for(uri, "textDocument/hover")
+        assert said.message == "language servers run in workspace folders only"
+        languages.sources.untrusted = {tmp_path / "work": "undecided"}
+        said = await languages.answers_for(uri, "textDocument/hover")
+        assert said.message == f"no language server runs here: {HOW_TO_TRUST}"
 
 
 async def test_an_idle_server_ends_and_one_that_takes_too_much_memory_too(toys, monkeypatch):

@@ -395,7 +395,10 @@ class Renderer:
                     f"the budget {event['data']['limit']} = {event['data']['allowed']:g} is spent", "yellow"
                 )
             case "error" if not self.problems.said_before(event["data"]["message"]):
-                self._line(f"error: {visible(event['data']['message'])} ({event['data']['code']})", "red")
+                word, style = (
+                    ("warning", "yellow") if event["data"]["code"] == "language_server" else ("error", "red")
+                )
+                self._line(f"{word}: {visible(event['data']['message'])} ({event['data']['code']})", style)
             case _:
                 pass
 

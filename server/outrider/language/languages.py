@@ -20,7 +20,7 @@ from outrider.language.lent import UNSERVED, LentServers
 from outrider.language.positions import path_of
 from outrider.language.problems import RANK
 from outrider.language.server import Launch, Server
-from outrider.language.table import kind_of, language_of
+from outrider.language.table import LANGUAGES, kind_of, language_of
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Editor, Reported, Severity
 from outrider.ports.language import CodeAction, NewFile, ServerStatus, Sources, Touched, Unknown, Verdict
@@ -41,6 +41,7 @@ _KNOWN_SECONDS: Final = 60.0
 _LENDS_SECONDS: Final = 2.0
 """How long the editor may take to say whether it serves a language."""
 _MOST_LENDERS: Final = 10
+_UNTRUSTED: Final = "the folder is not trusted; `outrider trust add` there says that it is"
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,11 @@ class _Here:
     programs: Sequence[Program]
     languages: frozenset[str]
     missing: Mapping[str, str]
-    """For each language without a server how to get one."""
+    """For each language without a server how to get one, also for those that it has no files of."""
+    wanted: frozenset[str]
+    """The languages that a server may be used for."""
+    marked: frozenset[str]
+    """The languages that it has files of, and a file that says it is a project of them."""
     at: float
 
 
@@ -148,9 +153,10 @@ class Languages:
         self.sources, self.clock, self.editor = sources, clock, editor
         self._launch, self._settings, self._search_path = launch, settings, search_path
         self._here: dict[Path, _Here] = {}
-        self._servers: dict[tuple[str, Path], Server] = {}
+        self._servers: dict[tuple[object, Path], Server] = {}
         self._judges: dict[Server, Judge] = {}
-        self._missed: set[str] = set()
+        self._missed: dict[tuple[Path, str], str] = {}
+        """A file for each language of a folder that somebody asked about and that has no server."""
         self._lenders: dict[str, _Lender] = {}
         self._watching: asyncio.Task[None] | None = None
         self._judging: set[asyncio.Task[Verdict | None]] = set()
@@ -175,23 +181,33 @@ class Languages:
 
     async def servers_for(self, uri: str) -> list[Server]:
         """The servers of a file, the one that knows the code first. None where nobody trusts its folder."""
-        path = path_of(uri)
-        language = None if path is None else language_of(str(path))
-        folder = (
-            None
-            if path is None
-            else max(
-                (one for one in self.sources.folders if path.is_relative_to(one)),
-                key=lambda one: len(one.parts),
-                default=None,
-            )
-        )
+        language, folder = language_of(uri), self._folder_of(uri)
         if language is None or folder is None or self._closed:
             return []
-        programs = chosen((await self._look(folder)).programs, language)
+        if folder not in self.sources.folders:
+            self._missed.setdefault((folder, language), uri)
+            return []
+        programs = self._chosen(await self._look(folder), folder, language)
         if not any(one.row.role == "types" for one in programs):
-            self._name_missing(folder, language)
+            self._missed.setdefault((folder, language), uri)
         return [self._server(one, folder) for one in programs]
+
+    def _folder_of(self, uri: str) -> Path | None:
+        """The workspace folder of a file, trusted or not."""
+        path = path_of(uri)
+        having = [one for one in self._all_folders if path is not None and path.is_relative_to(one)]
+        return max(having, key=lambda one: len(one.parts), default=None)
+
+    @property
+    def _all_folders(self) -> Sequence[Path]:
+        return [*self.sources.folders, *self.sources.untrusted]
+
+    def _chosen(self, here: _Here, folder: Path, language: str) -> list[Program]:
+        """The servers of a language. Where one has failed for good, the next best takes its place."""
+        failed = [
+            key for (key, at), server in self._servers.items() if at == folder and server.state == "failed"
+        ]
+        return chosen(here.programs, language, failed)
 
     async def answers_for(self, uri: str, method: str) -> Answers | Unknown:
         """Whom to ask about a file: the editor's servers where it lends them, and else one of ours; a reason where there is nobody.
@@ -207,19 +223,20 @@ class Languages:
 
     async def _own(self, uri: str, method: str) -> Server | Unknown:
         """A server of ours that can do something for a file."""
-        servers = await self.servers_for(uri)
-        if not servers:
-            return Unknown(self._why_none(uri), nobody=True)
-        why = ""
-        for server in servers:
-            if problem := await server.ready():
-                why = why or problem
-            elif server.can(method):
-                return server
-        return Unknown(
-            why
-            or f"no language server of this file can do that ({', '.join(one.row.name for one in servers)})"
-        )
+        why, names = "", list[str]()
+        tried = set[Server]()
+        # Where one has failed for good, there is another one the next time.
+        while servers := [one for one in await self.servers_for(uri) if one not in tried]:
+            for server in servers:
+                tried.add(server)
+                names.append(server.row.name)
+                if problem := await server.ready():
+                    why = why or problem
+                elif server.can(method):
+                    return server
+        if not tried:
+            return Unknown(await self.why_nobody(uri), nobody=True)
+        return Unknown(why or f"no language server of this file can do that ({', '.join(names)})")
 
     def _lent(self) -> LentServers:
         return LentServers(self.editor, self.sources, self._served)
@@ -242,19 +259,20 @@ class Languages:
 
     async def status(self) -> list[ServerStatus]:
         """Every server that runs, could be started or is missing, for each folder."""
-        found: list[ServerStatus] = await self._lent_status()
-        lent = {one.name for one in found}
+        lent = await self._lent_status()
+        found: list[ServerStatus | Server] = [*lent]
         for folder in self.sources.folders:
             here = await self._look(folder)
             for language in sorted(here.languages):
-                programs = chosen(here.programs, language)
-                found += [self._server(one, folder).status() for one in programs]
-                if language in here.missing and language not in lent:
-                    found.append(
-                        ServerStatus(language, str(folder), "missing", detail=here.missing[language])
-                    )
+                found += [self._server(one, folder) for one in self._chosen(here, folder, language)]
+                if language in here.missing and all(language != one.name for one in lent):
+                    missing = here.missing[language]
+                    found.append(ServerStatus(language, str(folder), "missing", detail=missing))
+            found += [
+                one for (_, at), one in self._servers.items() if at == folder and one.state != "available"
+            ]
         await asyncio.gather(*(server.measure() for server in self._servers.values() if server.is_up))
-        return [self._now(one) for one in dict.fromkeys(found)]
+        return [one if isinstance(one, ServerStatus) else one.status() for one in dict.fromkeys(found)]
 
     async def _lent_status(self) -> list[ServerStatus]:
         """The languages that the editor serves: what was seen, and what it says of those that are open."""
@@ -268,17 +286,6 @@ class Languages:
             if one.serves
         ]
 
-    def _now(self, status: ServerStatus) -> ServerStatus:
-        server = next(
-            (
-                one
-                for (name, at), one in self._servers.items()
-                if (name, str(at)) == (status.name, status.folder)
-            ),
-            None,
-        )
-        return status if server is None or status.state in {"missing", "lent"} else server.status()
-
     async def _look(self, folder: Path) -> _Here:
         known, now = self._here.get(folder), self.clock.monotonic()
         if known is not None and now - known.at < _KNOWN_SECONDS:
@@ -290,40 +297,75 @@ class Languages:
         def look() -> _Here:
             programs = programs_in(folder, rows, settings, self._search_path)
             languages = languages_of(folder, endings, rows)
+            types = [row for row in rows if row.enabled and row.role == "types"]
+            wanted = frozenset(language for row in types for language in row.languages)
             missing = {
-                language: ", ".join(
-                    f"{row.name} ({row.get})"
-                    for row in rows
-                    if row.enabled and language in row.languages and row.role == "types"
-                )
-                for language in languages
+                language: ", ".join(f"{row.name} ({row.get})" for row in types if language in row.languages)
+                for language in wanted
                 if not any(one.row.role == "types" for one in chosen(programs, language))
             }
-            return _Here(
-                programs, frozenset(languages), {name: how for name, how in missing.items() if how}, now
-            )
+            has_files = {LANGUAGES[ending] for ending in endings if ending in LANGUAGES}
+            marked = {
+                language
+                for row in types
+                if any((folder / marker).exists() for marker in row.markers)
+                for language in has_files.intersection(row.languages)
+            }
+            return _Here(programs, frozenset(languages), missing, wanted, frozenset(marked), now)
 
         self._here[folder] = here = await asyncio.to_thread(look)
         return here
 
-    def _name_missing(self, folder: Path, language: str) -> None:
-        """Note once that a language has no server, and how to get one: a message at every start would be too much."""
-        how = self._here[folder].missing.get(language)
-        if how and language not in self._missed:
-            self._missed.add(language)
-            log.info("no language server for %s was found; one of these can be installed: %s", language, how)
+    async def lacking(self) -> list[str]:
+        """What the user should know once: languages without a server, and folders in which none may run; after a colon what to do.
 
-    def _why_none(self, uri: str) -> str:
-        path = path_of(uri)
-        language = None if path is None else language_of(str(path))
+        A language counts where it has a project with files, and where somebody asked; not where the editor serves it.
+        """
+        said: list[str] = []
+        for folder in self._all_folders:
+            if self.sources.untrusted.get(folder) == "refused":
+                continue
+            here = await self._look(folder)
+            for language in sorted(here.wanted):
+                asked = self._missed.get((folder, language))
+                if asked is None and (self._lends or language not in here.marked):
+                    continue
+                if asked is not None and await self.lends(asked):
+                    continue
+                if folder in self.sources.untrusted:
+                    said.append(f"no language server runs in {folder}: {_UNTRUSTED}")
+                elif language in here.missing:
+                    said.append(
+                        f"there is no language server for {language}: install one of {here.missing[language]}"
+                    )
+        return list(dict.fromkeys(said))
+
+    async def withheld(self) -> list[str]:
+        """The folders with code in which no server runs, since they are not trusted; after a colon what to do."""
+        return [
+            f"no language server runs in {folder}: {_UNTRUSTED}"
+            for folder in self.sources.untrusted
+            if (here := await self._look(folder)).languages & here.wanted
+        ]
+
+    async def why_nobody(self, uri: str) -> str:
+        """Why no server of ours serves a file, and how to get one.
+
+        Args:
+            uri: The file.
+        """
+        language, folder = language_of(uri), self._folder_of(uri)
         if language is None:
             return "no language server is known for files of this kind"
-        if path is not None and not any(path.is_relative_to(one) for one in self.sources.folders):
-            return "language servers run in trusted workspace folders only"
-        return f"no language server for {language} was found"
+        if folder is None:
+            return "language servers run in workspace folders only"
+        if folder in self.sources.untrusted:
+            return f"no language server runs here: {_UNTRUSTED}"
+        how = (await self._look(folder)).missing.get(language)
+        return f"no language server for {language} was found" + (f"; install one of {how}" if how else "")
 
     def _server(self, program: Program, folder: Path) -> Server:
-        key = (program.row.name, folder)
+        key = (program.key, folder)
         if key not in self._servers:
             self._servers[key] = server = Server(program, folder, self.sources, self._launch, self.clock)
             self._judges[server] = Judge(server)
@@ -510,10 +552,6 @@ class Languages:
     async def rest(self) -> None:
         """End all servers, as nobody works any more. They start again when somebody asks."""
         await asyncio.gather(*(server.close() for server in self._servers.values()))
-
-    def forget_folders(self) -> None:
-        """Look again for what there is: folders or settings have changed."""
-        self._here.clear()
 
     async def _watch(self) -> None:
         while True:

@@ -69,21 +69,29 @@ class Row:
     loads: Literal["", "progress", "status"] = ""
     """How it says that it has read the project, before which it knows little: by the end of its progress, or by the notification
     `experimental/serverStatus` (rust-analyzer's "LSP Extensions"). Empty: it reads what it is asked about."""
+    package: str = ""
+    """What its package is called, where the version says whether it can serve."""
+    since: tuple[int, ...] = ()
+    """The first version that can."""
+    interpreter: str = ""
+    """Where in its settings the project's interpreter stands, such as `python.pythonPath`. Empty: it finds that by itself."""
     enabled: bool = True
 
 
 TABLE: Final[tuple[Row, ...]] = (
     Row("basedpyright", ("basedpyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install basedpyright",
-        tested=True, indexes="log", settings={"basedpyright": _PYRIGHT, "python": _PYRIGHT}),
+        tested=True, indexes="log", interpreter="python.pythonPath", settings={"basedpyright": _PYRIGHT, "python": _PYRIGHT}),
     Row("pyright", ("pyright-langserver", "--stdio"), ("python",), _OF_PYTHON, "pip install pyright", tested=True, indexes="log",
-        settings={"python": _PYRIGHT}),
+        interpreter="python.pythonPath", settings={"python": _PYRIGHT}),
     Row("ty", ("ty", "server"), ("python",), _OF_PYTHON, "pip install ty", tested=True),
-    Row("ruff", ("ruff", "server"), ("python",), ("ruff.toml", ".ruff.toml"), "pip install ruff", role="lint", tested=True),
+    Row("ruff", ("ruff", "server"), ("python",), ("ruff.toml", ".ruff.toml"), "pip install ruff", role="lint", tested=True,
+        package="ruff", since=(0, 5, 3)),
     Row("typescript-language-server", ("typescript-language-server", "--stdio"), _SCRIPTS, _OF_NODE,
         "npm install typescript-language-server typescript@6", way="tsserver", tested=True, options=_OF_TSSERVER),
     Row("vtsls", ("vtsls", "--stdio"), _SCRIPTS, _OF_NODE, "npm install @vtsls/language-server", way="tsserver",
         settings={"typescript": {"disableAutomaticTypeAcquisition": True}}),
-    Row("typescript", ("tsc", "--lsp", "--stdio"), _SCRIPTS, _OF_NODE, "npm install typescript@7"),
+    Row("typescript", ("tsc", "--lsp", "--stdio"), _SCRIPTS, _OF_NODE, "npm install typescript@7",
+        package="typescript", since=(7,)),
     Row("clangd", ("clangd", "--use-dirty-headers"), ("c", "cpp"), _OF_C, "apt install clangd",
         tested=True, rebuilds=True, indexes="progress"),
     Row("gopls", ("gopls",), ("go",), ("go.mod", "go.work"), "go install golang.org/x/tools/gopls@latest", tested=True,

@@ -29,6 +29,8 @@ SHUTDOWN_SECONDS: Final = 10.0
 """How long `shutdown`, and the end of the process after `exit`, may take each."""
 TERMINATE_SECONDS: Final = 3.0
 """How long the process may take to end after SIGTERM and after SIGKILL."""
+LOG_SECONDS: Final = 1.0
+"""How long the log may take to say what an answer says that it says."""
 PIPE_SECONDS: Final = 1.0
 """How long the pipes may stay open after the process has ended."""
 
@@ -134,6 +136,7 @@ class Client:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._incoming: dict[str | int, asyncio.Task[None]] = {}
         self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
+        self._logged = asyncio.Event()
         self._failure: BaseException | None = None
         self._gone = asyncio.Event()
         self._reader = asyncio.create_task(self._read())
@@ -231,6 +234,7 @@ class Client:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[number] = future
         answered = False
+        self._logged.clear()
         try:
             async with self._clock.timeout(seconds):
                 self._send({"id": number, "method": method, "params": params})
@@ -247,6 +251,11 @@ class Client:
             if not answered:
                 self._send({"method": "$/cancelRequest", "params": {"id": number}})
         if "error" in reply:
+            if _object(reply["error"]).get("code") == INTERNAL_ERROR:
+                # The log goes another way, and slower than the answer.
+                with contextlib.suppress(TimeoutError):
+                    async with self._clock.timeout(LOG_SECONDS):
+                        await self._logged.wait()
             raise self._failure_of(_what(method, params), reply["error"])
         return reply.get("result")
 
@@ -344,6 +353,7 @@ class Client:
             *lines, rest = (rest + chunk).split(b"\n")
             rest = rest[-4096:]
             self._stderr_tail.extend(line.decode("utf-8", "replace").rstrip() for line in lines)
+            self._logged.set()
         if rest:
             self._stderr_tail.append(rest.decode("utf-8", "replace").rstrip())
 

@@ -31,6 +31,11 @@ class Sources(Protocol):
         """The trusted workspace folders: code of others is not run."""
         ...
 
+    @property
+    def untrusted(self) -> Mapping[Path, Literal["undecided", "refused"]]:
+        """The other workspace folders, and whether the user has yet to say what they are."""
+        ...
+
     def open(self) -> Sequence[OpenText]:
         """The open documents that are files of the workspace."""
         ...
@@ -40,7 +45,7 @@ class Sources(Protocol):
         ...
 
     async def extensions(self) -> Mapping[Path, frozenset[str]]:
-        """The endings of the files of each trusted folder, such as `.py`, as far as one short look finds them."""
+        """The endings of the files of each workspace folder, such as `.py`, as far as one short look finds them."""
         ...
 
     async def mentions(self, text: str, *, whole: bool) -> Sequence[str]:

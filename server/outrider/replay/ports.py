@@ -93,7 +93,8 @@ def recorded_settings(tape: Tape) -> Settings:
 
     told = {"permissionMode": latest("permissionMode", "ask"), "limits": latest("limits", {})}
     told["autonomy"] = latest("autonomy", "balanced")
-    fixed = {"trusted": True, "repositoryMap": {"enabled": False}}
+    off = {"enabled": False}
+    fixed = {"trusted": True, "repositoryMap": off, "languageServers": {"*": off}}
     settings = Settings.from_wire({**told, **fixed})
     return settings.model_copy(update={"tools": tape.client_tools(tape.position + 1)})
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import Field
 
+from outrider.language.table import language_of
 from outrider.permissions.policy.decide import Access
 from outrider.ports.editor import Reported
 from outrider.ports.language import Unknown
@@ -28,6 +29,7 @@ MOST: Final = 200
 MESSAGE_CHARACTERS: Final = 400
 MOST_FILES: Final = 50
 """Files that our own servers are asked about, where none is named."""
+NOBODY: Final = "no language server was found for this"
 SECONDS: Final = 10.0
 """How long they may take."""
 
@@ -59,13 +61,13 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadConte
 
     async def perform() -> ToolResult:
         said = await context.languages.shown(None if located is None else located.uri)
-        own, late, asked = await _of_servers(located, context)
+        own, late, asked, why = await _of_servers(located, context)
         shown: Sequence[Reported] = ()
         if not isinstance(said, Unknown):
             shown = said
         elif not asked:
             return error(
-                f"No language server was found for this, and {said.message}."
+                f"{why[:1].upper()}{why[1:]}, and {said.message}."
                 if said.nobody
                 else f"Could not get diagnostics: {said.message}."
             )
@@ -101,8 +103,8 @@ async def plan_diagnostics(params: Diagnose, _call: ToolCall, context: ReadConte
 
 async def _of_servers(
     located: Located | None, context: ReadContext
-) -> tuple[list[Reported], list[str], bool]:
-    """The problems that our own servers find, the servers that have no verdict yet, and whether any was asked.
+) -> tuple[list[Reported], list[str], bool, str]:
+    """The problems that our own servers find, the servers that have no verdict yet, whether any was asked, and why not.
 
     Without a file these are about what is open, and what the session has seen or changed.
     """
@@ -116,8 +118,12 @@ async def _of_servers(
             -MOST_FILES:
         ]
     served = [uri for uri in uris if await context.languages.servers_for(uri)]
-    found, late = await context.languages.problems(served, SECONDS, start="unlent") if served else ([], [])
-    return found, late, bool(served)
+    if not served:
+        known = min(uris, key=lambda uri: language_of(uri) is None, default="")
+        why = await context.languages.why_nobody(known) if known else NOBODY
+        return [], [], False, why
+    found, late = await context.languages.problems(served, SECONDS, start="unlent")
+    return found, late, True, ""
 
 
 def _of_workspace(

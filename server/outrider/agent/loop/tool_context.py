@@ -135,8 +135,9 @@ class Commands:
             return await self._sandbox.confine(
                 argv, cwd=cwd, env=self._environment(()), folders=(), wish=wish
             )
-        seen = await asyncio.to_thread(installed_with, Path(argv[0]))
-        confined = await self._confine_reading(argv, cwd, self._environment(()), seen, of_workspace=True)
+        env = self._environment(())
+        seen = await asyncio.to_thread(installed_with, argv, Path(env.get("HOME") or Path.home()))
+        confined = await self._confine_reading(argv, cwd, env, seen, of_workspace=True)
         return confined or SpawnProblem(
             "no sandbox here can keep it from writing and from the network; with the setting `sandbox` `off` it runs without one"
         )

@@ -405,12 +405,15 @@ class Turn:
             self._tools = specs
             self._asker.offers(Offer(specs, in_short=self._in_short))
 
-    def _tell_of_servers(self) -> None:
-        """Say of each MCP server that does not run why, once in a session."""
+    async def _tell_of_servers(self) -> None:
+        """Say of each MCP server that does not run why, and which language server is missing, once in a session."""
         told = self._record.state.told_errors
-        for message in self._services.brought.servers.troubles(late=not self._state.steps):
-            if without_reason(message) not in told:
-                self._append(ErrorRaised(code="mcp_server", message=message))
+        troubles = {"mcp_server": self._services.brought.servers.troubles(late=not self._state.steps)}
+        troubles["language_server"] = await self._services.languages.lacking()
+        for code, messages in troubles.items():
+            for message in messages:
+                if without_reason(message) not in told:
+                    self._append(ErrorRaised(code=code, message=message))
 
     async def _completed(self, answer: str) -> Finish:
         """End the turn with its answer. The document of a plan is written from that, where the model wrote none."""
@@ -435,7 +438,7 @@ class Turn:
         self._titling.look(between_steps=True)
         self._take_in_what_is_new()
         self._look_at_tools()
-        self._tell_of_servers()
+        await self._tell_of_servers()
         await self._asker.route("main", self._conversation)
         await self._suit_window()
         if small := self._budget.too_small(self._conversation[0]):

@@ -287,8 +287,10 @@ async def servers(services: Services) -> list[ServerInfo]:
 async def _languages(services: Services) -> Check:
     """How the language servers are: a missing one is no fault of the set-up, one that fails is."""
     found = await servers(services)
-    said = [_said_of(one) for one in found]
-    status = "warn" if any(one.state in {"missing", "ended", "failed"} for one in found) else "ok"
+    withheld = await services.languages.withheld()
+    said = [*map(_said_of, found), *withheld]
+    is_odd = withheld or any(one.state in {"missing", "ended", "failed"} for one in found)
+    status = "warn" if is_odd else "ok"
     return Check(
         name="languages", status=status, detail="; ".join(said) or "no language server is wanted here"
     )

@@ -69,7 +69,9 @@ class Notices:
                 )
                 self._say(event.session_id, "warning", text)
             case "error":
-                self._say(event.session_id, "error", f"Outrider: {event.data['message']}")
+                # Without a language server all goes on, if less is known.
+                level = "warning" if event.data["code"] == "language_server" else "error"
+                self._say(event.session_id, level, f"Outrider: {event.data['message']}")
             case _:
                 self._follow(event, event.turn_id or "")
 

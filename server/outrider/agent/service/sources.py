@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from outrider.agent.loop.tool_context import Commands
 from outrider.agent.trust import WorkspaceTrust
@@ -40,6 +40,16 @@ class ServerSources:
         """The trusted workspace folders."""
         return [one.path for one in self._workspace.folders.folders if self._trust.trusts(one.path)]
 
+    @property
+    def untrusted(self) -> Mapping[Path, Literal["undecided", "refused"]]:
+        """The other workspace folders, and whether the user has yet to say what they are."""
+        said = {one.path: self._trust.of(one.path) for one in self._workspace.folders.folders}
+        return {
+            path: "undecided" if trust == "unknown" else "refused"
+            for path, trust in said.items()
+            if trust != "trusted"
+        }
+
     def open(self) -> Sequence[OpenText]:
         """The open documents that are files of the workspace."""
         found = ((path_of(one.uri), one) for one in self._workspace.documents.all() if not one.outdated)
@@ -69,8 +79,8 @@ class ServerSources:
         )
 
     async def extensions(self) -> Mapping[Path, frozenset[str]]:
-        """The endings of the files of each trusted folder, as far as one short look finds them."""
-        folders = self.folders
+        """The endings of the files of each workspace folder, as far as one short look finds them."""
+        folders = [one.path for one in self._workspace.folders.folders]
         return await asyncio.to_thread(lambda: {one: _endings(one) for one in folders})
 
     async def mentions(self, text: str, *, whole: bool) -> Sequence[str]:

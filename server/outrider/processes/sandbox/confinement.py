@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -383,13 +384,25 @@ def programs_in(search_path: str, home: Path, *, all_of_them: bool = False) -> l
     return found
 
 
-def installed_with(program: Path) -> list[str]:
-    """The folders that a program needs of its own installation: where it lies, its packages of node, its virtual environment. Blocks."""
+def installed_with(argv: Sequence[str], home: Path) -> list[str]:
+    """The folders that a program needs of its own installation: where it lies, its packages of node, its virtual environment. Blocks.
+
+    The first file among its arguments is its script, and needs the same. Of a folder that holds more than programs it is the file alone.
+
+    Args:
+        argv: The program and its arguments.
+        home: The user's home.
+    """
     found: list[str] = []
-    for path in dict.fromkeys((program, program.resolve())):
+    # A folder that is closed to us is no error.
+    files = (Path(word) for word in argv[1:] if word.startswith("/") and os.path.isfile(word))  # noqa: PTH113
+    started = [Path(argv[0]), *islice(files, 1)]
+    for path in dict.fromkeys(real for one in started for real in (one, one.resolve())):
         modules = [one for one in path.parents if one.name == "node_modules"]
         whole = (path.parent.parent / "pyvenv.cfg").is_file()
-        found.append(str(modules[-1] if modules else path.parent.parent if whole else path.parent))
+        around = modules[-1] if modules else path.parent.parent if whole else path.parent
+        is_more = home.is_relative_to(around) or str(around) in (*TEMPORARY, *_OTHERS)
+        found.append(str(path if is_more else around))
         if whole:  # and the interpreter that it was made with
             found.append(str((path.parent / "python").resolve().parent.parent))
     return found

@@ -147,7 +147,8 @@ def _without_locals(outline: Sequence[Found]) -> list[Found]:
 
 async def _named(query: str, context: ReadContext) -> list[Found] | Unknown:
     """The names like a text, by who serves a file that has it: for each language one is asked, until something is found."""
-    said: list[Found] | Unknown = Unknown("no file of the workspace mentions it")
+    unmentioned = Unknown("no file of the workspace mentions it")
+    said: list[Found] | Unknown = unmentioned
     failed: Unknown | None = None
     files = await context.languages.sources.mentions(query, whole=False)
     answered = set[str]()
@@ -160,7 +161,7 @@ async def _named(query: str, context: ReadContext) -> list[Found] | Unknown:
             answered.add(kind_of(uri))
             if isinstance(found, Unknown) and not found.nobody:
                 failed = failed or found
-        if not isinstance(found, Unknown) or isinstance(said, Unknown):
+        if not isinstance(found, Unknown) or said is unmentioned:
             said = found
         if not isinstance(found, Unknown) and found:
             return found

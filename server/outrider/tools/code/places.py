@@ -210,14 +210,14 @@ async def _by_name(symbol: str, method: str, context: ReadContext) -> At | str:
     """A name, wherever in the workspace it is defined: who serves a file that has it is asked, for each language once."""
     last, holder = symbol.rpartition(".")[2], symbol.rpartition(".")[0].rpartition(".")[2]
     files = await context.languages.sources.mentions(last, whole=True)
-    why, answered = f"no file mentions {last!r}", dict[str, Answers]()
+    why, answered = "", dict[str, Answers]()
     unserved = 0
     for uri in sorted(files, key=lambda one: language_of(one) is None):
         if kind_of(uri) in answered:
             continue
         answers = await context.languages.answers_for(uri, method)
         if isinstance(answers, Unknown):
-            why = answers.message
+            why = why or answers.message  # what knows code comes first
             continue
         named = await _declared(last, holder, kind_of(uri), answers, context)
         if not named:
@@ -231,7 +231,7 @@ async def _by_name(symbol: str, method: str, context: ReadContext) -> At | str:
             alike = [uri, *(one for one in files if one != uri and kind_of(one) == kind_of(uri))]
             used = await _used(last, alike[:MOST_NAMED], answers, context)
             if isinstance(used, Unknown):
-                why, unserved = used.message, unserved + 1
+                why, unserved = why or used.message, unserved + 1
                 if unserved == MOST_UNSERVED:
                     break
                 continue
@@ -239,7 +239,9 @@ async def _by_name(symbol: str, method: str, context: ReadContext) -> At | str:
         answered[kind_of(uri)] = answers
         if named:
             return await _the_one(named, symbol, "the workspace", answers, context)
-    return f"{symbol} is not defined in the workspace." if answered else f"{symbol}: {why}."
+    if answered:
+        return f"{symbol} is not defined in the workspace."
+    return f"{symbol}: {why or f'no file mentions {last!r}'}."
 
 
 async def _declared(
