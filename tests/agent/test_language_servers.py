@@ -194,6 +194,30 @@ async def test_a_rename_in_many_files_is_one_call_one_approval_and_one_undo(begi
     assert all((code / f"use{number}.py").read_text() == f"use fee  # {number}\n" for number in range(60))
 
 
+async def test_a_rename_after_others_changed_files_that_no_tool_has_read_changes_what_is_there_now(
+    begin, code
+):
+    rename = call("rename_symbol", symbol="fee", new_name="cost", called="rename")
+    looks = [step(call("references", symbol="fee")), DONE]
+    answers = [*looks, step(rename), DONE]
+    editor = await begin("neovim-0.11", answers, with_toy(keeps=True), answers=["Allow once"])
+    await editor.run("Look.")
+    (code / "b.py").write_text("use other1\nuse other2\nuse fee\n")
+    (code / "late.py").write_text("use fee\n")
+    await editor.run("Rename it.", sessionId=editor.session_id)
+    assert result(editor, 1)[0] == "ok"
+    assert (code / "a.py").read_text() == "def cost\n"
+    assert (code / "b.py").read_text() == "use other1\nuse other2\nuse cost\n"
+    assert (code / "late.py").read_text() == "use cost\n"
+
+
+async def test_references_are_counted_also_those_that_are_not_read(begin, code):
+    (code / "b.py").write_text("use fee\n" * 1200)
+    editor = await begin("neovim-0.11", [step(call("references", symbol="fee")), DONE], with_toy())
+    await editor.run("Look.")
+    assert result(editor)[1].startswith("500 of 1201 references to fee, in 2 files:\n")
+
+
 LOOKS = {
     "definition": ({"symbol": "fee"}, "a.py:1: def fee"),
     "references": (

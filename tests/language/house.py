@@ -9,11 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from outrider.language.languages import Languages
+from outrider.language.server import is_heeded
 from outrider.ports.clock import SystemClock
 from outrider.ports.editor import EditorTraits
 from outrider.ports.language import OpenText
 from outrider.processes import SpawnProblem, Supervisor
 from outrider.testing import language_server
+from outrider.workspace.watch.disk_changes import FolderChanges
 from outrider_protocol.settings import LanguageServerSettings
 
 TOY = Path(language_server.__file__)
@@ -38,6 +40,7 @@ class Folder:
     def __init__(self, root):
         self.root, self.buffers, self.versions = Path(root), {}, {}
         self.untrusted = {}
+        self._changes = FolderChanges(is_heeded)
 
     @property
     def folders(self):
@@ -66,6 +69,11 @@ class Folder:
                 return file.read().decode()
         except (FileNotFoundError, IsADirectoryError):
             return None
+
+    async def changes(self, uris=()):
+        paths = [uri.removeprefix("file://") for uri in uris]
+        found = await self._changes.taken([str(self.root)], paths)
+        return {Path(path).as_uri(): kind for path, kind in found.items()}
 
     async def extensions(self):
         return {self.root: frozenset(path.suffix for path in self.root.iterdir())}

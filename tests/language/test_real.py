@@ -142,6 +142,35 @@ async def test_what_an_edit_breaks_is_found_and_a_rename_changes_every_file(serv
         assert changed[other.format(n=0)] == use.format(n=0).replace("price", "cost")
 
 
+@pytest.mark.parametrize("server", [one for one in SERVERS if one not in {"clangd", "rust-analyzer"}])
+async def test_what_others_do_to_files_on_disk_is_in_the_next_answer(server, tmp_path):
+    """Files of which nobody here knows get other lines, come and go; clangd and rust-analyzer have each new file named in another one."""
+    program, (file, text, _, _, other, use, besides) = SERVERS[server]
+    needs(program)
+    root = tmp_path / "project"
+    root.mkdir()
+    contents = {file: text, other.format(n=0): use.format(n=0), other.format(n=1): use.format(n=1), **besides}
+    for path, content in contents.items():
+        (root / path).write_text(content)
+    async with house(root, {server: {"enabled": True}}, search_path=PATH) as languages:
+        uri = languages.sources.uri(file)
+        line = next(number for number, one in enumerate(text.split("\n")) if "price" in one)
+        spot = Spot(uri, line, text.split("\n")[line].index("price"), "price")
+
+        async def used():
+            answers = await languages.answers_for(uri, "textDocument/references")
+            found = await answers.places("textDocument/references", spot)
+            assert not isinstance(found, Unknown), found
+            assert all("price" in one.line for one in found), found
+            return {name(one.spot.uri) for one in found}
+
+        assert await used() == {file, other.format(n=0), other.format(n=1)}
+        (root / other.format(n=0)).write_text(use.format(n=0).replace("\n", "\n\n\n", 1))
+        (root / other.format(n=1)).unlink()
+        (root / other.format(n=2)).write_text(use.format(n=2))
+        assert await used() == {file, other.format(n=0), other.format(n=2)}
+
+
 async def test_a_linter_judges_formats_and_mends_beside_the_server_that_knows_the_code(tmp_path):
     needs("ruff")
     needs("ty")
@@ -156,11 +185,11 @@ async def test_a_linter_judges_formats_and_mends_beside_the_server_that_knows_th
         answers = await languages.answers_for(uri, "textDocument/formatting")
         (formatted,) = await answers.format(uri, None)
         assert formatted.after == "import os\n\nx = 1\n"
-        (ruff,) = [one for one in await languages.servers_for(uri) if one.row.name == "ruff"]
-        answers = await languages.answers_for(uri, "textDocument/codeAction")
-        offered = await type(answers)(ruff, languages.sources).actions(uri, (0, 0), ruff.raw(uri), None)
-        item = next(item for action, item in offered if "Remove unused import" in action.title)
-        (mended,) = await languages.resolved(ruff, item)
+        offered = await languages.offered(uri, (0, 0), None)
+        offer, item = next(
+            (offer, item) for offer, one, item in offered if "Remove unused import" in one.title
+        )
+        (mended,) = await languages.resolved(offer, item)
         assert mended.after == "x = 1 \n"
 
 

@@ -38,6 +38,16 @@ async def verdict(
         await check.end()
 
 
+def told(log):
+    """What a server was told of the disk, each time by the names of the files."""
+    messages = (json.loads(line) for line in log.read_text().splitlines())
+    return [
+        {one["uri"].rpartition("/")[2]: one["type"] for one in message["params"]["changes"]}
+        for message in messages
+        if message.get("method") == "workspace/didChangeWatchedFiles"
+    ]
+
+
 WAYS = [
     {},
     {"diagnostics": "registered"},
@@ -211,14 +221,8 @@ async def test_what_is_typed_is_seen_and_files_that_others_changed_are_told(toys
         assert (await languages.problems([uri], 5))[0] == []
         languages.changed_on_disk({str(tmp_path / "work" / "a.py"): 3, str(tmp_path / "elsewhere.py"): 2})
         await languages.problems([uri], 5)
-        told = [
-            one
-            for one in map(json.loads, log.read_text().splitlines())
-            if one.get("method") == "workspace/didChangeWatchedFiles"
-        ]
-        assert [one["params"]["changes"] for one in told] == [
-            [{"uri": languages.sources.uri("a.py"), "type": 3}]
-        ]
+        await until(lambda: told(log))
+        assert told(log) == [{"a.py": 3}]
 
 
 async def test_a_verdict_that_was_found_before_is_not_worked_out_again(toys, tmp_path):
@@ -260,16 +264,13 @@ async def test_warnings_count_where_they_are_wanted(toys):
 async def test_an_action_is_worked_out_and_not_done(toys, how):
     async with toys({"a.py": "BAD1 x\n"}, actions=how) as languages:
         uri = languages.sources.uri("a.py")
-        await languages.problems([uri], 5)
-        (server,) = await languages.servers_for(uri)
-        answers = await languages.answers_for(uri, "textDocument/codeAction")
-        ((action, item),) = await answers.actions(uri, (0, 0), server.raw(uri), None)
+        ((offer, action, item),) = await languages.offered(uri, (0, 0), None)
         assert (action.title, action.kind, action.preferred) == ("Replace: BAD1 is bad", "quickfix", True)
-        (changed,) = await languages.resolved(server, item)
+        (changed,) = await languages.resolved(offer, item)
         assert (changed.before, changed.after) == ("BAD1 x\n", "good x\n")
         if how == "command":
             languages._is_confined = lambda: False
-            assert isinstance(await languages.resolved(server, item), Unknown)
+            assert isinstance(await languages.resolved(offer, item), Unknown)
 
 
 async def test_a_cancel_takes_a_trial_back(toys, tmp_path):

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
-from outrider.language.connection import METHOD_NOT_FOUND, Failure
+from outrider.language.connection import METHOD_NOT_FOUND, Failure, Said
 from outrider.language.lent import UNANSWERED, UNSERVED
 from outrider.language.positions import Text, column, place_of, spelled, units
 from outrider.ports.editor import Encoding
@@ -29,6 +29,7 @@ _LARGE: Final = 500_000
 _LONGEST: Final = 2000
 _LONGEST_NAME: Final = 200
 _MOST_DEPTH: Final = 6
+T = TypeVar("T")
 
 KINDS: Final[Sequence[str]] = (
     "", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum", "interface", "function",
@@ -46,26 +47,37 @@ class Asked(Protocol):
         """How places are counted that it is asked about."""
         ...
 
-    @property
-    def answers_in(self) -> Encoding:
-        """How places of its last answer are counted."""
-        ...
-
     def can(self, method: str) -> bool:
         """Whether it may have an answer."""
         ...
 
-    def then(self, uri: str) -> str | None:
-        """The text that a file had when it was asked last, where that is known."""
-        ...
-
-    def shown(self, uri: str) -> str | None:
-        """The text that it has of a file, where that is not the one of the workspace."""
-        ...
-
-    async def ask(self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()) -> Any:
+    async def ask(
+        self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()
+    ) -> Said | Failure:
         """Ask something."""
         ...
+
+
+CHANGED: Final = Unknown("the text changed while the language server worked on it")
+_TRIES: Final = 3
+"""How often is asked where the texts do not stay as they are."""
+
+
+class Places(list[Found]):
+    """Places that were found; `total` is how many there are, with those that were not read."""
+
+    def __init__(self, found: Iterable[Found], total: int) -> None:
+        """Take them."""
+        super().__init__(found)
+        self.total = total
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Who offers an action, and the answer in which that is done."""
+
+    asked: Asked
+    said: Said
 
 
 Otherwise = Callable[[str], Awaitable[Asked | Unknown]]
@@ -80,63 +92,85 @@ class Answers:
     sources: Sources
     otherwise: Otherwise | None = None
 
-    async def places(self, method: str, spot: Spot) -> list[Found] | Unknown:
+    async def places(self, method: str, spot: Spot) -> Places | Unknown:
         """Where something is defined, or referred to.
 
         Args:
             method: `textDocument/definition` or `textDocument/references`.
             spot: A place where its name stands.
         """
-        said = await self._at(
-            method, spot, **({"context": {"includeDeclaration": True}} if "ref" in method else {})
-        )
-        if isinstance(said, Unknown):
-            return said
-        listed = cast("list[Any]", said) if isinstance(said, list) else [said]
-        ranges = [
-            (
-                _get(one, "uri") or _get(one, "targetUri"),
-                _get(one, "range") or _get(one, "targetSelectionRange"),
+        more = {"context": {"includeDeclaration": True}} if "ref" in method else {}
+
+        async def once() -> Places | Unknown:
+            said = await self._at(method, spot, **more)
+            if isinstance(said, Unknown):
+                return said
+            listed = _listed(said.result) or [said.result]
+            ranges = (
+                (
+                    _get(one, "uri") or _get(one, "targetUri"),
+                    _get(one, "range") or _get(one, "targetSelectionRange"),
+                )
+                for one in listed[:MOST]
             )
-            for one in listed[:MOST]
-        ]
-        return await self._found((uri, _get(at, "start"), Found(Spot("", 0, 0), "")) for uri, at in ranges)
+            rows = ((uri, _get(at, "start"), Found(Spot("", 0, 0), "")) for uri, at in ranges)
+            found = await self._found(rows, said)
+            if isinstance(found, Unknown):
+                return found
+            return Places(found, len(found) + max(0, len(listed) - MOST))
+
+        return await _settled(once)
 
     async def outline(self, uri: str) -> list[Found] | Unknown:
         """The names that a file defines."""
-        said = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, [uri])
-        return said if isinstance(said, Unknown) else await self._found(_outlined(said, uri, 0))
+
+        async def once() -> list[Found] | Unknown:
+            said = await self._ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, [uri])
+            return (
+                said if isinstance(said, Unknown) else await self._found(_outlined(said.result, uri, 0), said)
+            )
+
+        return await _settled(once)
 
     async def named(self, query: str, uris: Sequence[str]) -> list[Found] | Unknown:
         """The names of the workspace that are like a query; `uris` are files that mention it."""
-        said = await self._ask("workspace/symbol", {"query": query}, uris)
-        return said if isinstance(said, Unknown) else await self._found(_outlined(said, "", 0))
+
+        async def once() -> list[Found] | Unknown:
+            said = await self._ask("workspace/symbol", {"query": query}, uris)
+            return (
+                said if isinstance(said, Unknown) else await self._found(_outlined(said.result, "", 0), said)
+            )
+
+        return await _settled(once)
 
     async def hover(self, spot: Spot) -> str | Unknown:
         """The signature and the documentation of what stands at a place."""
-        said = await self._at("textDocument/hover", spot)
+        said = await _settled(lambda: self._at("textDocument/hover", spot))
         if isinstance(said, Unknown):
             return said
-        text = _plain(_get(said, "contents")).strip()
+        text = _plain(_get(said.result, "contents")).strip()
         return text[:_LONGEST] if text else Unknown("nothing is known about it")
 
     async def calls(self, spot: Spot, *, incoming: bool) -> list[Found] | Unknown:
         """Who calls the function at a place, or what it calls."""
-        said = await self._at("textDocument/prepareCallHierarchy", spot)
-        if isinstance(said, Unknown):
-            return said
-        items = cast("list[Any]", said) if isinstance(said, list) else []
+        return await _settled(lambda: self._calls(spot, incoming=incoming))
+
+    async def _calls(self, spot: Spot, *, incoming: bool) -> list[Found] | Unknown:
+        prepared = await self._at("textDocument/prepareCallHierarchy", spot)
+        if isinstance(prepared, Unknown):
+            return prepared
+        items = _listed(prepared.result)
         if not items:
             return Unknown("there is no function at that place")
         method, end = ("incomingCalls", "from") if incoming else ("outgoingCalls", "to")
         # What one of them calls a function says nothing to another.
-        found = await self._asked(
+        said = await self._asked(
             f"callHierarchy/{method}", {"item": items[0]}, [spot.uri], of="textDocument/prepareCallHierarchy"
         )
-        if isinstance(found, Unknown):
-            return found
+        if isinstance(said, Unknown):
+            return said
         rows: list[tuple[Any, Any, Found]] = []
-        for one in cast("list[Any]", found)[:MOST] if isinstance(found, list) else ():
+        for one in _listed(said.result)[:MOST]:
             item, ranges = _get(one, end), _get(one, "fromRanges")
             first = (
                 cast("list[Any]", ranges)[0]
@@ -144,15 +178,22 @@ class Answers:
                 else _get(item, "selectionRange")
             )
             rows.append((_get(item, "uri"), _get(first, "start"), _named(item)))
-        return await self._found(rows)
+        return await self._found(rows, said, prepared)
 
     async def rename(self, spot: Spot, new_name: str) -> list[NewFile] | Unknown:
         """The texts that renaming what stands at a place leads to."""
-        said = await self._at("textDocument/rename", spot, newName=new_name)
-        return said if isinstance(said, Unknown) else await self.edited(said)
+
+        async def once() -> list[NewFile] | Unknown:
+            said = await self._at("textDocument/rename", spot, newName=new_name)
+            return said if isinstance(said, Unknown) else await self.edited(said.result, said)
+
+        return await _settled(once)
 
     async def format(self, uri: str, lines: tuple[int, int] | None) -> list[NewFile] | Unknown:
         """The text of a file when it is formatted, or some of its lines (first and last, from 0)."""
+        return await _settled(lambda: self._format(uri, lines))
+
+    async def _format(self, uri: str, lines: tuple[int, int] | None) -> list[NewFile] | Unknown:
         text = Text((await self.sources.texts([uri])).get(uri, ""))
         given: dict[str, Any] = {"textDocument": {"uri": uri}, "options": _indentation(text)}
         if lines is None:
@@ -163,11 +204,15 @@ class Answers:
                 lambda encoding: {**given, "range": _whole(lines, text, encoding)},
                 [uri],
             )
-        return said if isinstance(said, Unknown) else await self.edited({"changes": {uri: said or []}})
+        if isinstance(said, Unknown):
+            return said
+        # The lines were counted in that text.
+        is_about_it = lines is None or await said.fits({uri: text.text})
+        return await self.edited({"changes": {uri: said.result or []}}, said) if is_about_it else CHANGED
 
     async def actions(
         self, uri: str, lines: tuple[int, int], problems: Sequence[Any], only: str | None
-    ) -> list[tuple[CodeAction, Any]] | Unknown:
+    ) -> list[tuple[Offer, CodeAction, Any]] | Unknown:
         """What it offers to do at some lines, each with what it says about it.
 
         Args:
@@ -196,8 +241,10 @@ class Answers:
         said = await self._asked("textDocument/codeAction", params, [uri])
         if isinstance(said, Unknown):
             return said
-        found: list[tuple[CodeAction, Any]] = []
-        for one in cast("list[Any]", said)[:MOST] if isinstance(said, list) else ():
+        if not await said.fits({uri: text.text}):
+            return CHANGED
+        found: list[tuple[Offer, CodeAction, Any]] = []
+        for one in _listed(said.result)[:MOST]:
             title, kind = _get(one, "title"), _get(one, "kind")
             if isinstance(title, str) and _get(one, "disabled") is None:
                 action = CodeAction(
@@ -205,13 +252,18 @@ class Answers:
                     kind if isinstance(kind, str) else "",
                     _get(one, "isPreferred") is True,
                 )
-                found.append((action, one))
+                found.append((Offer(self.asked, said), action, one))
         return found
 
     # --- texts that become others ----------------------------------------------------------------------------
 
-    async def edited(self, edit: Any) -> list[NewFile] | Unknown:
-        """What a `WorkspaceEdit` makes of the files, in its order (LSP 3.17, "WorkspaceEdit")."""
+    async def edited(self, edit: Any, *saids: Said) -> list[NewFile] | Unknown:
+        """What a `WorkspaceEdit` makes of the files, in its order (LSP 3.17, "WorkspaceEdit").
+
+        Args:
+            edit: The edit.
+            saids: The answer that it stands in, and those that led to it.
+        """
         given = _steps(edit)
         if given is None:
             return Unknown("the language server's edit cannot be used")
@@ -223,50 +275,19 @@ class Answers:
             return Unknown("the language server's edit is not about files alone")
         steps = [(uris[one], step) for one, step in given]
         texts: dict[str, str | None] = dict(await self.sources.texts(list(uris.values())))
+        if not await _fit({uri: texts.get(uri) for uri in uris.values()}, saids):
+            return CHANGED
         files: dict[str, NewFile] = {}
+        encoding = saids[0].encoding
         # An edit of very many places takes its time.
-        problem = await asyncio.to_thread(self._steps, steps, texts, files)
+        problem = await asyncio.to_thread(_made, steps, texts, files, encoding)
         if problem:
             return Unknown(problem)
         return [one for one in files.values() if one.operation != "edit" or one.before != one.after]
 
-    def _steps(
-        self, steps: Sequence[tuple[str, Any]], texts: dict[str, str | None], files: dict[str, NewFile]
-    ) -> str:
-        """The steps of an edit; a text says why one cannot be made."""
-        return next(filter(None, (self._step(uri, step, texts, files) for uri, step in steps)), "")
-
-    def _step(self, uri: str, step: Any, texts: dict[str, str | None], files: dict[str, NewFile]) -> str:
-        """One step of an edit; a text says why it cannot be made."""
-        text = texts.get(uri)
-        match _get(step, "kind"):
-            case "create":
-                if text is None:
-                    texts[uri] = ""
-                    files[uri] = NewFile("create", uri, None, "")
-            case "delete" if text is not None:
-                texts[uri], files[uri] = None, NewFile("delete", uri, text, None)
-            case "rename" if text is not None and (to := spelled(str(_get(step, "newUri")))) is not None:
-                files[uri] = NewFile("rename", uri, text, text, to)
-                texts[uri], texts[to] = None, text
-            case None:
-                if text is None:
-                    return f"{uri} is not there, or is no text"
-                shown = self.asked.shown(uri)
-                if shown is not None and shown != text and uri not in files:
-                    return "the text changed while the language server worked on it"
-                after = _applied(text, _get(step, "edits"), self.asked.answers_in)
-                if after is None:
-                    return "the language server's edits overlap"
-                known = files.get(uri, NewFile("edit", uri, text, text))
-                texts[uri], files[uri] = after, replace(known, after=after)
-            case _:
-                return f"the language server wants to {_get(step, 'kind')} a file, which is not possible here"
-        return ""
-
     # --- asking ----------------------------------------------------------------------------------------------
 
-    async def _at(self, method: str, spot: Spot, **more: Any) -> Any:
+    async def _at(self, method: str, spot: Spot, **more: Any) -> Said | Unknown:
         text = (await self.sources.texts([spot.uri])).get(spot.uri)
         if text is None:
             return Unknown("the file cannot be read")
@@ -278,11 +299,13 @@ class Answers:
             place = {"line": spot.line, "character": units(line, spot.column, encoding)}
             return {"textDocument": {"uri": spot.uri}, "position": place, **more}
 
-        return await self._ask(method, params, [spot.uri])
+        said = await self._ask(method, params, [spot.uri])
+        # The place was counted in that text.
+        return said if isinstance(said, Unknown) or await said.fits({spot.uri: text}) else CHANGED
 
     async def _ask(
         self, method: str, params: Callable[[Encoding], Any] | Mapping[str, Any], uris: Sequence[str]
-    ) -> Any:
+    ) -> Said | Unknown:
         """Ask the first one, and who else there is where that one has nothing to say."""
 
         def counted() -> Any:
@@ -297,7 +320,7 @@ class Answers:
         self.asked, self.otherwise = other, None
         return await self._asked(method, counted(), uris)
 
-    async def _asked(self, method: str, params: Any, uris: Sequence[str], *, of: str = "") -> Any:
+    async def _asked(self, method: str, params: Any, uris: Sequence[str], *, of: str = "") -> Said | Unknown:
         if not self.asked.can(of or method):
             return Unknown("the language server cannot do that")
         said = await self.asked.ask(method, params, SECONDS, uris=uris)
@@ -308,8 +331,8 @@ class Answers:
             )
         return said
 
-    async def _found(self, rows: Iterable[tuple[Any, Any, Found]]) -> list[Found] | Unknown:
-        """Places with their lines; what has not the shape is left out."""
+    async def _found(self, rows: Iterable[tuple[Any, Any, Found]], *saids: Said) -> list[Found] | Unknown:
+        """Places of an answer with their lines, if it and those that led to it are about the texts of now; what has not the shape is left out."""
         ours = cache(spelled)  # an answer names a file many times
         shaped = (
             (uri, at, what)
@@ -317,10 +340,11 @@ class Answers:
             if (uri := ours(str(given))) is not None and (at := place_of(start)) is not None
         )
         placed = list(islice(shaped, MOST))
-        texts = await self.sources.texts(list(dict.fromkeys(uri for uri, _, _ in placed)))
-        if any(self.asked.then(uri) not in (None, text) for uri, text in texts.items()):
-            return Unknown("there is no answer about the present text")
-        wanted: dict[str, set[int]] = {uri: set() for uri, _, _ in placed}
+        uris = list(dict.fromkeys(uri for uri, _, _ in placed))
+        texts = await self.sources.texts(uris)
+        if not await _fit({uri: texts.get(uri) for uri in uris}, saids):
+            return CHANGED
+        wanted: dict[str, set[int]] = {uri: set() for uri in uris}
         for uri, at, _ in placed:
             wanted[uri].add(at.line)
         size = sum(map(len, texts.values()))
@@ -328,10 +352,27 @@ class Answers:
         found: dict[tuple[Spot, str], Found] = {}
         for uri, at, what in placed:
             line = lines.get((uri, at.line), "")
-            place = column(line, at.character, self.asked.answers_in) if line else at.character
+            place = column(line, at.character, saids[0].encoding) if line else at.character
             spot = Spot(uri, at.line, place)
             found.setdefault((spot, what.name), replace(what, spot=spot, line=line.strip()))
         return list(found.values())
+
+
+async def _settled(once: Callable[[], Awaitable[T | Unknown]]) -> T | Unknown:
+    """What comes of asking, again where the texts changed meanwhile."""
+    found = await once()
+    for _ in range(_TRIES - 1):
+        if found is not CHANGED:
+            break
+        found = await once()
+    return found
+
+
+async def _fit(texts: Mapping[str, str | None], saids: Iterable[Said]) -> bool:
+    for one in saids:
+        if not await one.fits(texts):
+            return False
+    return True
 
 
 def _lines(texts: Mapping[str, str], wanted: Mapping[str, Collection[int]]) -> dict[tuple[str, int], str]:
@@ -394,6 +435,44 @@ def _steps(edit: Any) -> list[tuple[str, Any]] | None:
     return [(str(uri), step) for uri, step in given]
 
 
+def _made(
+    steps: Sequence[tuple[str, Any]],
+    texts: dict[str, str | None],
+    files: dict[str, NewFile],
+    encoding: Encoding,
+) -> str:
+    """The steps of an edit; a text says why one cannot be made."""
+    return next(filter(None, (_step(uri, step, texts, files, encoding) for uri, step in steps)), "")
+
+
+def _step(
+    uri: str, step: Any, texts: dict[str, str | None], files: dict[str, NewFile], encoding: Encoding
+) -> str:
+    """One step of an edit; a text says why it cannot be made."""
+    text = texts.get(uri)
+    match _get(step, "kind"):
+        case "create":
+            if text is None:
+                texts[uri] = ""
+                files[uri] = NewFile("create", uri, None, "")
+        case "delete" if text is not None:
+            texts[uri], files[uri] = None, NewFile("delete", uri, text, None)
+        case "rename" if text is not None and (to := spelled(str(_get(step, "newUri")))) is not None:
+            files[uri] = NewFile("rename", uri, text, text, to)
+            texts[uri], texts[to] = None, text
+        case None:
+            if text is None:
+                return f"{uri} is not there, or is no text"
+            after = _applied(text, _get(step, "edits"), encoding)
+            if after is None:
+                return "the language server's edits overlap"
+            known = files.get(uri, NewFile("edit", uri, text, text))
+            texts[uri], files[uri] = after, replace(known, after=after)
+        case _:
+            return f"the language server wants to {_get(step, 'kind')} a file, which is not possible here"
+    return ""
+
+
 def _applied(text: str, edits: Any, encoding: Encoding) -> str | None:
     """A text with edits, all of which are about it as it was; None where they overlap or have not the shape."""
     if not isinstance(edits, list):
@@ -433,6 +512,10 @@ def _indentation(text: Text) -> Mapping[str, Any]:
         return {"tabSize": 4, "insertSpaces": False}
     widths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
     return {"tabSize": min((width for width in widths if width > 1), default=4), "insertSpaces": True}
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _get(value: Any, key: str) -> Any:

@@ -15,6 +15,7 @@ from json.decoder import JSONDecoder
 from typing import Any, Final, cast
 
 from outrider.ports.clock import Clock
+from outrider.ports.editor import Encoding
 from outrider.ports.framing import FrameReader, FramingProblem, framed
 from outrider.processes import Process
 
@@ -47,6 +48,20 @@ class Failure:
 
     code: int
     message: str
+
+
+Fits = Callable[[Mapping[str, str | None]], Awaitable[bool]]
+"""Tells whether texts of the workspace are the ones that an answer is about. None is a file without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer."""
+
+    result: Any
+    encoding: Encoding
+    """How its places are counted."""
+    fits: Fits
 
 
 class Connection:

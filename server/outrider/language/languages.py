@@ -5,15 +5,15 @@ The one thing of this package that others use. Whatever is asked, an answer or a
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from outrider.language.answers import SECONDS, Answers, Asked
-from outrider.language.connection import Failure
+from outrider.language.answers import SECONDS, Answers, Offer
+from outrider.language.connection import Failure, Said
 from outrider.language.finding import Program, chosen, languages_of, programs_in, rows_of
 from outrider.language.judging import Judge
 from outrider.language.lent import UNSERVED, LentServers
@@ -160,6 +160,8 @@ class Languages:
         self._lenders: dict[str, _Lender] = {}
         self._watching: asyncio.Task[None] | None = None
         self._judging: set[asyncio.Task[Verdict | None]] = set()
+        self._looking = asyncio.Lock()
+        self._looks: set[asyncio.Task[None]] = set()
         self._closed = False
 
     # --- which there are -------------------------------------------------------------------------------------
@@ -367,7 +369,8 @@ class Languages:
     def _server(self, program: Program, folder: Path) -> Server:
         key = (program.key, folder)
         if key not in self._servers:
-            self._servers[key] = server = Server(program, folder, self.sources, self._launch, self.clock)
+            server = Server(program, folder, self.sources, self._launch, self.clock, self._look_at_disk)
+            self._servers[key] = server
             self._judges[server] = Judge(server)
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), name="watch the language servers")
@@ -462,8 +465,8 @@ class Languages:
 
     async def offered(
         self, uri: str, lines: tuple[int, int], only: str | None
-    ) -> list[tuple[Asked, CodeAction, Any]] | Unknown:
-        """What the servers of a file offer to do at some lines, each with whom to ask about it and what that says of it.
+    ) -> list[tuple[Offer, CodeAction, Any]] | Unknown:
+        """What the servers of a file offer to do at some lines, each with who offers it and what that says of it.
 
         Args:
             uri: The file.
@@ -476,13 +479,11 @@ class Languages:
             said = await Answers(lent, self.sources).actions(uri, lines, problems, only)
             if not isinstance(said, Unknown):
                 # What is only a command would do something that nobody has looked at.
-                return [
-                    (lent, one, item) for one, item in said if item.get("edit") or not item.get("command")
-                ]
+                return [one for one in said if one[2].get("edit") or not one[2].get("command")]
             if not said.nobody:
                 return said
         await self.problems([uri], _PROBLEMS_SECONDS)
-        found: list[tuple[Asked, CodeAction, Any]] | None = None
+        found: list[tuple[Offer, CodeAction, Any]] | None = None
         why = Unknown("no language server serves it")
         for server in await self.servers_for(uri):
             if (problem := await server.ready()) is not None:
@@ -492,28 +493,34 @@ class Languages:
             if isinstance(said, Unknown):
                 why = said
             else:
-                found = [*(found or []), *((server, one, item) for one, item in said)]
+                found = [*(found or []), *said]
         return why if found is None else found
 
-    async def resolved(self, asked: Asked, action: Any) -> list[NewFile] | Unknown:
+    async def resolved(self, offer: Offer, action: Any) -> list[NewFile] | Unknown:
         """The texts that an action leads to.
 
         One that has no edit runs a command of a server of ours, which then asks to apply one: only where a sandbox keeps it from
         doing more. The editor is never asked to run one.
         """
-        given = cast("dict[str, Any]", action)
+        asked, given, saids = offer.asked, cast("dict[str, Any]", action), [offer.said]
         if given.get("edit") is None and (not isinstance(asked, Server) or _resolves(asked)):
             said = await asked.ask("codeAction/resolve", action, SECONDS)
-            if isinstance(said, Failure) and not isinstance(asked, Server):
-                return Unknown(said.message)
-            given = cast("dict[str, Any]", said) if isinstance(said, dict) else given
+            if isinstance(said, Failure):
+                if not isinstance(asked, Server):
+                    return Unknown(said.message)
+            else:
+                result: Any = said.result
+                given = cast("dict[str, Any]", result) if isinstance(result, dict) else given
+                saids = [said, offer.said]
         if given.get("edit") is not None:
-            return await Answers(asked, self.sources).edited(given["edit"])
+            return await Answers(asked, self.sources).edited(given["edit"], *saids)
         if not isinstance(asked, Server):
             return Unknown("the editor says nothing about what it changes")
-        return await self._done(asked, given)
+        return await self._done(asked, given, saids)
 
-    async def _done(self, server: Server, given: Mapping[str, Any]) -> list[NewFile] | Unknown:
+    async def _done(
+        self, server: Server, given: Mapping[str, Any], saids: Sequence[Said]
+    ) -> list[NewFile] | Unknown:
         """What the command of an action changes."""
         command = given.get("command")
         command = given if isinstance(command, str) else command
@@ -523,18 +530,36 @@ class Languages:
             return Unknown(
                 "it runs a command of the language server, and no sandbox keeps that from changing files"
             )
-        edits = await server.edits_of(cast("dict[str, Any]", command), SECONDS)
-        return edits if isinstance(edits, Unknown) else await Answers(server, self.sources).edited(edits)
+        said = await server.edits_of(cast("dict[str, Any]", command), SECONDS)
+        if isinstance(said, Unknown):
+            return said
+        return await Answers(server, self.sources).edited(said.result, said, *saids)
 
     def changed_on_disk(self, paths: Mapping[str, int]) -> None:
-        """Tell the servers that run of files that were made, changed or deleted (LSP 3.17, "FileChangeType")."""
-        for (_, folder), server in self._servers.items():
-            inside = [
-                (Path(path).as_uri(), kind)
-                for path, kind in paths.items()
-                if Path(path).is_relative_to(folder)
-            ]
-            server.files_changed(inside)
+        """Take note of files that were made, changed or deleted (LSP 3.17, "FileChangeType"): those of which somebody here knows."""
+        self._changed({Path(path).as_uri(): kind for path, kind in paths.items()})
+
+    def _changed(self, changes: Mapping[str, int]) -> None:
+        for server in self._servers.values():
+            server.files_changed(changes)
+
+    async def _look_at_disk(self, uris: Collection[str]) -> None:
+        """Find what has become of files on disk, whoever did it, and have every server know.
+
+        Args:
+            uris: Files that are looked at themselves.
+        """
+
+        async def look() -> None:
+            async with self._looking:
+                if changes := await self.sources.changes(uris):
+                    self._changed(changes)
+
+        # Who stops waiting must not take along what is found.
+        task = asyncio.create_task(look(), name="look what changed on disk")
+        self._looks.add(task)
+        task.add_done_callback(self._looks.discard)
+        await asyncio.shield(task)
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -544,7 +569,7 @@ class Languages:
         judging = [*self._judging]
         for task in [*judging, *([self._watching] if self._watching is not None else [])]:
             task.cancel()
-        await asyncio.gather(*judging, return_exceptions=True)
+        await asyncio.gather(*judging, *self._looks, return_exceptions=True)
         if self._watching is not None:
             await asyncio.wait({self._watching})
         await self.rest()

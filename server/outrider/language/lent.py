@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast, get_args
 
-from outrider.language.connection import CONTENT_MODIFIED, Failure
+from outrider.language.connection import CONTENT_MODIFIED, Failure, Fits, Said
 from outrider.language.positions import Text, column, place_of, spelled, units
 from outrider.language.problems import MOST, of_document, of_workspace
 from outrider.ports.editor import Editor, Encoding, Lent, Reported, Unanswered, Unserved
@@ -54,9 +54,8 @@ class LentServers:
         """
         self._editor, self._sources, self._told = editor, sources, told
         self._about: Mapping[str, OpenText] = {}
-        """The open documents when it was asked."""
+        """The open documents when it was asked for the last answer."""
         self._uris: Sequence[str] = ()
-        self.answers_in: Encoding = self.encoding
 
     @property
     def encoding(self) -> Encoding:
@@ -67,16 +66,9 @@ class LentServers:
         """Whether it may have an answer."""
         return method in _METHODS
 
-    def then(self, uri: str) -> str | None:
-        """The text of an open document that the last answer is about."""
-        known = self._about.get(uri)
-        return None if known is None else known.text
-
-    def shown(self, uri: str) -> str | None:
-        """The same: it has seen no other."""
-        return self.then(uri)
-
-    async def ask(self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()) -> Any:
+    async def ask(
+        self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()
+    ) -> Said | Failure:
         """Ask about the workspace as it is now; a `Failure` where there is no answer.
 
         Args:
@@ -89,9 +81,8 @@ class LentServers:
         seconds = min(seconds, LONG_SECONDS if method in _LONG else SECONDS)
         for _ in range(_TRIES):
             now = self._open()
-            if method not in _FOLLOWS:
-                self._about = now
-            elif not _changed(self._about, now).isdisjoint(uris):
+            about = self._about if method in _FOLLOWS else now
+            if not _changed(about, now).isdisjoint(uris):
                 break
             names = [now[uri].name if uri in now else uri for uri in uris]
             if method.startswith("textDocument/"):
@@ -100,11 +91,11 @@ class LentServers:
             said = await self._editor.language(method, params, names, seconds=seconds)
             if not isinstance(said, Lent):
                 return self._nothing(method, said, uris, seconds)
-            if self._is_about_now(said, uris):
+            if self._is_about_now(said, uris, about):
+                self._about = about
                 for uri in uris:
                     self._told(uri, [one[:_LONGEST_NAME] for one in said.by[:_MOST_NAMES]])
-                self.answers_in = said.encoding
-                return said.result
+                return Said(said.result, said.encoding, _fits(about))
         return Failure(CONTENT_MODIFIED, _GONE)
 
     async def problems(self, uri: str | None, seconds: float) -> list[Reported] | Failure:
@@ -119,23 +110,23 @@ class LentServers:
         said = await self.ask(ALL_PROBLEMS if uri is None else PROBLEMS, params, seconds, uris=uris)
         if isinstance(said, Failure):
             return said
-        items = cast("dict[str, Any]", said).get("items") if isinstance(said, dict) else None
-        if not isinstance(items, list):
+        items = _items(said)
+        if items is None:
             return Failure(UNANSWERED, "the editor's answer cannot be used")
-        given = cast("list[Any]", items)
         if uri is None:
-            return await asyncio.to_thread(of_workspace, given, self.answers_in)
-        return await asyncio.to_thread(of_document, uri, given, self.answers_in)
+            return await asyncio.to_thread(of_workspace, items, said.encoding)
+        return await asyncio.to_thread(of_document, uri, items, said.encoding)
 
     async def raw(self, uri: str) -> list[Any]:
         """The problems of a file as the editor wrote them, but for columns that are counted as it wants to be told of them."""
         said = await self.ask(PROBLEMS, {"textDocument": {"uri": uri}}, SECONDS, uris=[uri])
-        items = cast("dict[str, Any]", said).get("items") if isinstance(said, dict) else None
-        given = cast("list[Any]", items)[:MOST] if isinstance(items, list) else []
-        if self.answers_in == self.encoding:
+        if isinstance(said, Failure):
+            return []
+        given = (_items(said) or [])[:MOST]
+        if said.encoding == self.encoding:
             return given
         text = Text((await self._sources.texts([uri])).get(uri, ""))
-        return [_recounted(one, text, self.answers_in, self.encoding) for one in given]
+        return [_recounted(one, text, said.encoding, self.encoding) for one in given]
 
     def _nothing(
         self, method: str, said: Unserved | Unanswered, uris: Sequence[str], seconds: float
@@ -154,15 +145,29 @@ class LentServers:
     def _open(self) -> dict[str, OpenText]:
         return {one.uri: one for one in self._sources.open()}
 
-    def _is_about_now(self, said: Lent, uris: Sequence[str]) -> bool:
+    def _is_about_now(self, said: Lent, uris: Sequence[str], about: Mapping[str, OpenText]) -> bool:
         now = self._open()
         versions = {spelled(uri): version for uri, version in said.versions.items()}
         if any(uri in now and versions.get(uri) != now[uri].version for uri in uris):
             return False
-        changed = _changed(self._about, now)
+        changed = _changed(about, now)
         if not changed:
             return True
         return changed.isdisjoint(uris) and changed.isdisjoint(_files(said.result))
+
+
+def _items(said: Said) -> list[Any] | None:
+    """The problems of an answer."""
+    result: Any = said.result
+    items = cast("dict[str, Any]", result).get("items") if isinstance(result, dict) else None
+    return cast("list[Any]", items) if isinstance(items, list) else None
+
+
+def _fits(about: Mapping[str, OpenText]) -> Fits:
+    async def fits(texts: Mapping[str, str | None]) -> bool:
+        return all(about[uri].text == text for uri, text in texts.items() if uri in about)
+
+    return fits
 
 
 def _changed(before: Mapping[str, OpenText], now: Mapping[str, OpenText]) -> set[str]:

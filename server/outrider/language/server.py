@@ -19,15 +19,17 @@ from outrider.language.connection import (
     SERVER_CANCELLED,
     Connection,
     Failure,
+    Fits,
+    Said,
 )
 from outrider.language.finding import Program
 from outrider.language.memory import resident
 from outrider.language.positions import path_of, spelled
 from outrider.language.problems import MOST, of_document, of_tsserver
-from outrider.language.table import LANGUAGES, language_of
+from outrider.language.table import LANGUAGES, TABLE, language_of
 from outrider.ports.clock import Clock
 from outrider.ports.editor import Encoding, Reported
-from outrider.ports.language import ServerStatus, Sources, Unknown
+from outrider.ports.language import CHANGED, DELETED, ServerStatus, Sources, Unknown, merged
 from outrider.processes import Process, SpawnProblem
 
 START_SECONDS: Final = 60.0
@@ -50,8 +52,12 @@ _LOADING: Final = object()
 """Among what a server is busy with: it has not said yet that it has read the project."""
 _SHUTDOWN_SECONDS: Final = 0.5
 _TRIES: Final = 3
+_NAMES_SECONDS: Final = 5.0
+"""How long its log may take to say that it has looked through the project again, after files came or went."""
 
 State = Literal["available", "starting", "running", "ended", "failed"]
+Look = Callable[[Collection[str]], Awaitable[None]]
+"""Has every server know what has become of files on disk; those that are given are looked at themselves."""
 Launch = Callable[[Sequence[str], Path], Awaitable[tuple[Process, asyncio.StreamWriter] | SpawnProblem]]
 """Starts a server in a folder, confined; gives its process and its standard input."""
 
@@ -109,7 +115,7 @@ class Server:
     """One server of a folder. It is started when it is first needed."""
 
     def __init__(
-        self, program: Program, folder: Path, sources: Sources, launch: Launch, clock: Clock
+        self, program: Program, folder: Path, sources: Sources, launch: Launch, clock: Clock, look: Look
     ) -> None:
         """Get ready; nothing is started.
 
@@ -119,7 +125,9 @@ class Server:
             sources: The texts of the workspace.
             launch: Starts it.
             clock: Times what waits for it.
+            look: Finds what has become of files on disk, and says so by `files_changed`.
         """
+        self._look = look
         self.row, self.folder, self.sources = program.row, folder, sources
         self._argv, self._launch, self._clock = program.argv, launch, clock
         self._inside = f"{folder.as_uri().rstrip('/')}/"
@@ -150,7 +158,13 @@ class Server:
         """The same of what was read last, also of texts that are only tried."""
         self._arrived = asyncio.Event()
         self._busy: set[Any] = set()
-        self._began_at = 0.0
+        self._loaded_by = self._indexed_by = 0.0
+        """When its word is not waited for any more that it has read, or looked through, the project."""
+        self._untold: dict[str, int] = {}
+        """What became of files on disk, which it has not been told yet."""
+        self._written: dict[str, int] = {}
+        """When files were last changed on disk, counted in changes."""
+        self._changes = self._told = 0
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -227,6 +241,7 @@ class Server:
         return problem
 
     async def _begin(self) -> str:
+        await self._look(())  # what changes from now on is known
         started = await self._launch(self._argv, self.folder)
         if isinstance(started, SpawnProblem):
             return started.message
@@ -241,7 +256,8 @@ class Server:
             why = said.message if isinstance(said, Failure) else "it did not answer initialize as LSP says"
             return f"{self.row.name} could not be started: {self.last_error or why}"
         self._take_capabilities(cast("dict[str, Any]", said))
-        self._began_at = self._clock.monotonic()
+        now = self._clock.monotonic()
+        self._loaded_by, self._indexed_by = now + _BEGIN_SECONDS, now + _INDEX_SECONDS
         connection.notify("initialized", {})
         connection.notify("workspace/didChangeConfiguration", {"settings": dict(self.row.settings)})
         self.state, self.last_error = "running", ""
@@ -277,7 +293,7 @@ class Server:
 
     def _forget(self) -> None:
         self._shown, self._kept, self._published = {}, {}, {}
-        self._raw, self._fresh = {}, {}
+        self._raw, self._fresh, self._untold = {}, {}, {}
         self._capabilities, self._registered = {}, {}
         self._busy = {_LOADING} if self.row.loads or self.row.indexes == "log" else set()
         self._new_generation()
@@ -412,15 +428,6 @@ class Server:
         ours = spelled(uri)  # asked for each place of an answer
         return ours is not None and ours.startswith(self._inside) and language_of(ours) in self.row.languages
 
-    @property
-    def answers_in(self) -> Encoding:
-        """How the places of its answers are counted."""
-        return self.encoding
-
-    def then(self, uri: str) -> str | None:
-        """Not known: what it is shown goes on while it is asked."""
-        return None
-
     def shown(self, uri: str) -> str | None:
         """The text that it has of a file; None where it reads the disk."""
         known = self._shown.get(uri)
@@ -465,15 +472,18 @@ class Server:
             uris: Those files.
             but: Files that stay as they are in it.
         """
+        await self._look(())
+        written = self._tell_of_disk(but)
         wanted = [
             uri
-            for uri in dict.fromkeys([*self._shown, *uris])
+            for uri in dict.fromkeys([*self._shown, *uris, *written])
             if uri not in self._opened(but) and uri not in but
         ]
         texts = await self.sources.texts(wanted)
         opened = self._opened(but)  # with what was typed while the disk was read
         for uri in [one for one in self._shown if one not in opened and one not in texts and one not in but]:
             self.hide(uri)
+            self._new_generation()
         for uri, text in texts.items():
             if uri not in opened:
                 self.show(uri, text, is_as_on_disk=True)
@@ -489,18 +499,37 @@ class Server:
             one.uri: one.text for one in self.sources.open() if one.uri not in but and self.serves(one.uri)
         }
 
-    def files_changed(self, changes: Sequence[tuple[str, int]]) -> None:
-        """Tell it of files that were changed on disk.
+    def files_changed(self, changes: Mapping[str, int]) -> None:
+        """Take note of what became of files on disk. It is told before it is asked next: until then it may be trying a text.
 
         Args:
             changes: URIs, each with what happened (LSP 3.17, "FileChangeType").
         """
-        if changes and self.is_up:
-            self._tell(
-                "workspace/didChangeWatchedFiles",
-                {"changes": [{"uri": uri, "type": kind} for uri, kind in changes]},
-            )
+        self._changes += 1
+        for uri, kind in changes.items():
+            self._written[uri] = self._changes
+            if self._connection is not None and (self.serves(uri) or self._is_marker(uri)):
+                self._untold[uri] = merged(self._untold.get(uri), kind)
+
+    def _is_marker(self, uri: str) -> bool:
+        return uri.startswith(self._inside) and uri.rpartition("/")[2] in self.row.markers
+
+    def _tell_of_disk(self, but: Collection[str]) -> list[str]:
+        """Tell it what became of files on disk; gives those that it is to be shown, as some servers take their time to read them again."""
+        untold, self._untold, self._told = self._untold, {}, self._changes
+        if not untold:
+            return []
+        changes = [{"uri": uri, "type": kind} for uri, kind in untold.items()]
+        self._tell("workspace/didChangeWatchedFiles", {"changes": changes})
+        read = {uri: kind for uri, kind in untold.items() if uri not in self._shown and uri not in but}
+        if read:
             self._new_generation()
+        written = [uri for uri, kind in read.items() if kind != DELETED and self.serves(uri)][:MOST_SHOWN]
+        names = {uri for uri, kind in untold.items() if kind != CHANGED and uri not in but}
+        if self.row.indexes == "log" and not names.issubset(written):
+            self._busy.add(_LOADING)
+            self._indexed_by = max(self._indexed_by, self._clock.monotonic() + _NAMES_SECONDS)
+        return written
 
     def _change(self, uri: str, known: _Shown, text: str, *, again: bool = False) -> None:
         known.version, known.text, known.generation = known.version + 1, text, self.generation
@@ -537,7 +566,9 @@ class Server:
         async with self.turn:
             yield
 
-    async def ask(self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()) -> Any:
+    async def ask(
+        self, method: str, params: Any, seconds: float, *, uris: Sequence[str] = ()
+    ) -> Said | Failure:
         """Ask about the workspace as it is now; a `Failure` where there is no answer.
 
         Args:
@@ -547,6 +578,7 @@ class Server:
             uris: Files that it is shown for that.
         """
         said: Any = Failure(CONTENT_MODIFIED, "its texts kept changing")
+        about = self._about()
         for _ in range(_TRIES):
             async with self.its_turn():
                 await self.show_workspace(uris)
@@ -554,11 +586,30 @@ class Server:
                     return Failure(CONTENT_MODIFIED, f"{self.row.name} is still reading the project")
                 if method in _OF_PROJECT and not await self.is_indexed(seconds):
                     return Failure(CONTENT_MODIFIED, f"{self.row.name} is still indexing the project")
+                about = self._about()
                 waiting = self.send(method, params)
             said = await waiting(seconds)
             if not (isinstance(said, Failure) and said.code in {CONTENT_MODIFIED, SERVER_CANCELLED}):
                 break
-        return said
+        return said if isinstance(said, Failure) else Said(said, self.encoding, about)
+
+    def _about(self) -> Fits:
+        """Tells later of texts whether they are those that it has now: what it is shown goes on while it works on an answer."""
+        had = {one.uri: one.text for one in self.sources.open()}
+        had.update({uri: one.text for uri, one in self._shown.items()})
+        told = self._told
+
+        async def fits(texts: Mapping[str, str | None]) -> bool:
+            if any(had[uri] != text for uri, text in texts.items() if uri in had):
+                return False
+            read = [uri for uri in texts if uri not in had]
+            if not read:
+                return True
+            await self._look(read)
+            opened = {one.uri for one in self.sources.open()}
+            return not any(uri in opened or self._written.get(uri, 0) > told for uri in read)
+
+        return fits
 
     def send(self, method: str, params: Any) -> Callable[[float], Awaitable[Any]]:
         """Send a request now; what it gives waits for the answer."""
@@ -570,7 +621,7 @@ class Server:
             return gone
         return connection.send(method, params)
 
-    async def edits_of(self, command: Mapping[str, Any], seconds: float) -> Any:
+    async def edits_of(self, command: Mapping[str, Any], seconds: float) -> Said | Unknown:
         """The edit that a command of the server asks to apply, which it is not; an `Unknown` where that is not one.
 
         Args:
@@ -580,14 +631,14 @@ class Server:
         params = {key: command[key] for key in ("command", "arguments") if key in command}
         async with self.its_turn():
             await self.show_workspace()
-            self.applied = []
+            self.applied, about = [], self._about()
             try:
                 said = await self.send("workspace/executeCommand", params)(seconds)
                 edits = self.applied
             finally:
                 self.applied = None
         if len(edits) == 1:
-            return edits[0]
+            return Said(edits[0], self.encoding, about)
         why = (
             said.message
             if isinstance(said, Failure) and not edits
@@ -713,7 +764,7 @@ class Server:
             async with self._clock.timeout(seconds):
                 match self.row.indexes:
                     case "log":
-                        await self._until_told_or(_INDEX_SECONDS)
+                        await self._until_told_or(self._indexed_by)
                     case "progress":
                         await self._until_idle()
                         await self._until_published([*self._shown], {})
@@ -742,15 +793,15 @@ class Server:
             case "status":
                 await self._until_told()
             case "progress":
-                await self._until_told_or(_BEGIN_SECONDS)
+                await self._until_told_or(self._loaded_by)
                 await self._until_idle()
             case "":
                 pass
 
-    async def _until_told_or(self, seconds: float) -> None:
-        """Wait for its word, so many seconds after its start at most: it may have none."""
+    async def _until_told_or(self, latest: float) -> None:
+        """Wait for its word, until a moment at the latest: it may have none."""
         try:
-            async with self._clock.timeout(max(0.0, self._began_at + seconds - self._clock.monotonic())):
+            async with self._clock.timeout(max(0.0, latest - self._clock.monotonic())):
                 await self._until_told()
         except TimeoutError:
             self._busy.discard(_LOADING)
@@ -766,6 +817,11 @@ class Server:
             await self._arrived.wait()
 
 
+def is_heeded(name: str) -> bool:
+    """Whether a server is told of what becomes of files with a name."""
+    return language_of(name) is not None or name in _MARKERS
+
+
 def _has_indexed(line: Any) -> bool:
     """Whether a line of the log of pyright says that it knows the files of the project ("Found 885 source files", "No source files found.")."""
     return (
@@ -775,6 +831,7 @@ def _has_indexed(line: Any) -> bool:
     )
 
 
+_MARKERS: Final = frozenset(marker for row in TABLE for marker in row.markers)
 _LONGEST_LINE: Final = 100
 _OF_PROJECT: Final = frozenset(
     {

@@ -1,6 +1,6 @@
 """What is known of code, and what those who know it must see of the workspace. `language` finds it out, tools ask for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -9,6 +9,17 @@ from outrider.ports.editor import Reported
 
 Trial = Literal["off", "errors", "all"]
 """Which problems count when an edit is tried before it is asked for: none, errors, or warnings too."""
+
+
+CREATED, CHANGED, DELETED = 1, 2, 3
+"""What can happen to a file on disk (LSP 3.17, "FileChangeType")."""
+
+
+def merged(before: int | None, now: int) -> int:
+    """What became of a file to which two things happened, for who knows of neither."""
+    if before == CREATED and now == CHANGED:
+        return CREATED
+    return CHANGED if before == DELETED and now == CREATED else now
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,17 @@ class Sources(Protocol):
 
     async def texts(self, uris: Sequence[str]) -> Mapping[str, str]:
         """The texts of files as the user sees them; those that have none are left out."""
+        ...
+
+    async def changes(self, uris: Collection[str] = ()) -> Mapping[str, int]:
+        """What became of the files of the trusted folders on disk since this was asked last, whoever did it; the first time nothing has.
+
+        Args:
+            uris: Files that are looked at themselves, wherever in these folders they lie.
+
+        Returns:
+            URIs, each with what happened (LSP 3.17, "FileChangeType").
+        """
         ...
 
     async def extensions(self) -> Mapping[Path, frozenset[str]]:

@@ -14,6 +14,8 @@ Keys of the script, all of which may be left out:
 - `late`: seconds before problems are told.
 - `stale`: true: problems are published for the version before the one they are about; `pull` answers with those of the text before.
 - `disorder`: true: after the problems of a version those of the version before are published again.
+- `slow`: methods with the seconds after which the answer comes that is worked out at once.
+- `keeps`: true: what it has read from the disk it keeps until it is told of a change there.
 - `never`: methods that are not answered.
 - `nothing`: methods whose first request is answered with `null`, as by a server that something else interrupts.
 - `cancelled`, `modified`: how many requests for problems are first answered with `ServerCancelled` or `ContentModified`.
@@ -67,6 +69,7 @@ class LanguageServer:
         self._left = {"cancelled": script.get("cancelled", 0), "modified": script.get("modified", 0)}
         self._nothing: set[str] = set(script.get("nothing", ()))
         self._ids = 0
+        self._read: dict[str, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading = bool(script.get("loading"))
         self._log: Path | None = Path(script["log"]) if "log" in script else None
@@ -103,6 +106,8 @@ class LanguageServer:
             self._later(self._respond(message["id"], method, params))
         elif method == "initialized":
             self._later(self._greet())
+        elif method == "workspace/didChangeWatchedFiles":
+            self._told_of_disk(params)
         elif method.startswith("textDocument/did"):
             self._changed(method, params)
 
@@ -166,6 +171,7 @@ class LanguageServer:
             return
         if method == "textDocument/diagnostic":
             await asyncio.sleep(self.script.get("late", 0))
+        await asyncio.sleep(self.script.get("slow", {}).get(method, 0))
         if self.script.get("partial") and method not in {"initialize", "shutdown"}:
             self._send({"method": "$/progress", "params": {"token": "nobody-asked", "value": result}})
         self._send({"id": number, "result": result})
@@ -260,16 +266,28 @@ class LanguageServer:
 
     def texts(self) -> dict[str, str]:
         """All texts that it knows, open ones over the disk."""
-        found = {
-            "file://" + quote(str(path)): path.read_text("utf-8", "replace")
-            for path in self.root.rglob("*")
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
-        }
+        found = self._read if self._read is not None else self._on_disk()
+        if self.script.get("keeps"):
+            self._read = found
         if self._loading:
             found = {}
         opened = {uri: one.text for uri, one in self.open.items()}
         by_path = {unquote(uri): uri for uri in opened}
         return {**{uri: text for uri, text in found.items() if unquote(uri) not in by_path}, **opened}
+
+    def _on_disk(self) -> dict[str, str]:
+        return {
+            "file://" + quote(str(path)): path.read_text("utf-8", "replace")
+            for path in self.root.rglob("*")
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
+        }
+
+    def _told_of_disk(self, params: Object) -> None:
+        now = self._on_disk()
+        if self._read is not None:
+            told: set[str] = {change["uri"] for change in params["changes"]}
+            known = {uri: text for uri, text in self._read.items() if uri not in told}
+            self._read = {**known, **{uri: now[uri] for uri in told & now.keys()}}
 
     async def _publish(self, uri: str, version: int) -> None:
         await asyncio.sleep(self.script.get("late", 0))

@@ -9,12 +9,14 @@ from typing import Final, Literal
 
 from outrider.agent.loop.tool_context import Commands
 from outrider.agent.trust import WorkspaceTrust
-from outrider.ports.language import OpenText
+from outrider.language.server import is_heeded
+from outrider.ports.language import CHANGED, CREATED, DELETED, OpenText
 from outrider.ports.patterns import escaped
 from outrider.ports.text import Snapshot
 from outrider.processes import Process, SpawnProblem
 from outrider.workspace.paths import OWN_FOLDER, Located, path_of
 from outrider.workspace.search import SearchResult
+from outrider.workspace.watch.disk_changes import FolderChanges
 from outrider.workspace.workspace import View
 from outrider_protocol import logged
 from outrider_protocol.log import LoggedEvent
@@ -24,8 +26,6 @@ MOST_ENTRIES: Final = 4_000
 _DEEPEST: Final = 3
 _PASSED: Final = frozenset({"node_modules", "__pycache__", "target", "build", "dist", "venv", OWN_FOLDER})
 MOST_MENTIONS: Final = 50
-_CREATED, _CHANGED, _DELETED = 1, 2, 3
-"""LSP 3.17, "FileChangeType"."""
 
 
 class ServerSources:
@@ -34,6 +34,7 @@ class ServerSources:
     def __init__(self, workspace: View, trust: WorkspaceTrust) -> None:
         """Show a workspace, as far as its folders are trusted."""
         self._workspace, self._trust = workspace, trust
+        self._changes = FolderChanges(is_heeded)
 
     @property
     def folders(self) -> Sequence[Path]:
@@ -77,6 +78,12 @@ class ServerSources:
             and not located.own
             and self._workspace.why_hidden(located.names) is None
         )
+
+    async def changes(self, uris: Collection[str] = ()) -> Mapping[str, int]:
+        """What became of the files of the trusted folders on disk since this was asked last."""
+        paths = [str(path) for uri in uris if (path := path_of(uri)) is not None]
+        found = await self._changes.taken(map(str, self.folders), paths)
+        return {Path(path).as_uri(): kind for path, kind in found.items()}
 
     async def extensions(self) -> Mapping[Path, frozenset[str]]:
         """The endings of the files of each workspace folder, as far as one short look finds them."""
@@ -155,15 +162,13 @@ def files_changed(event: LoggedEvent) -> Collection[tuple[str, int]]:
         case "edit.applied" | "edit.merged":
             return _of_edit(event.data)
         case "workspace.changed":
-            kind = _CREATED if "before" not in event.data else _CHANGED if "after" in event.data else _DELETED
+            kind = CREATED if "before" not in event.data else CHANGED if "after" in event.data else DELETED
             return [(event.data["path"], kind)]
         case "workspace.touched":
-            return [(one["path"], _CHANGED) for one in event.data["files"]]
+            return [(one["path"], CHANGED) for one in event.data["files"]]
         case "workspace.renamed":
             return [
-                pair
-                for one in event.data["files"]
-                for pair in ((one["path"], _DELETED), (one["to"], _CREATED))
+                pair for one in event.data["files"] for pair in ((one["path"], DELETED), (one["to"], CREATED))
             ]
         case _:
             return ()
@@ -171,6 +176,6 @@ def files_changed(event: LoggedEvent) -> Collection[tuple[str, int]]:
 
 def _of_edit(data: logged.EditApplied | logged.EditMerged) -> Collection[tuple[str, int]]:
     if "to" in data:
-        return [(data["path"], _DELETED), (data["to"], _CREATED)]
-    kinds = {"create": _CREATED, "delete": _DELETED}
-    return [(data["path"], kinds.get(data["operation"], _CHANGED))]
+        return [(data["path"], DELETED), (data["to"], CREATED)]
+    kinds = {"create": CREATED, "delete": DELETED}
+    return [(data["path"], kinds.get(data["operation"], CHANGED))]

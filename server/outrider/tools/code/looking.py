@@ -42,8 +42,9 @@ async def _places(params: Place, method: str, context: ReadContext) -> ToolResul
         return error(f"{at.name} at {at.display}: {said.message}.")
     if not said:
         return ok(f"Nothing was found for {at.name} at {at.display}.")
+    count, more = said.total, f"{len(said)} of " * (said.total > len(said))
     said.sort(key=lambda one: (context.workspace.folders.display_of(one.spot.uri), one.spot.line))
-    head = f"{len(said)} reference{'s' * (len(said) != 1)} to {at.name}, in {len({one.spot.uri for one in said})} files:"
+    head = f"{more}{count} reference{'s' * (count != 1)} to {at.name}, in {len({one.spot.uri for one in said})} files:"
     return ok("\n".join(([head] if method.endswith("references") else []) + _lines(said, context)))
 
 
