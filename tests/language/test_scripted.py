@@ -6,7 +6,7 @@ import random
 import re
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 from house import Folder, house, toy, until
@@ -299,7 +299,8 @@ async def test_a_cancel_takes_a_trial_back(toys, tmp_path):
             for one in map(json.loads, log.read_text().splitlines())
             if one.get("method") == "textDocument/didChange" and one["params"]["textDocument"]["uri"] == uri
         ]
-        assert shown[-2:] == ["BAD9\n", FILES["a.py"]]
+        # The text that counts may be sent once more, to be judged anew.
+        assert [text for text, _ in groupby(shown)][-2:] == ["BAD9\n", FILES["a.py"]]
         assert "$/cancelRequest" in log.read_text()
 
 
