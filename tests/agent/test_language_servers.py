@@ -218,6 +218,22 @@ async def test_references_are_counted_also_those_that_are_not_read(begin, code):
     assert result(editor)[1].startswith("500 of 1201 references to fee, in 2 files:\n")
 
 
+async def test_a_language_server_that_has_failed_is_started_again_when_that_is_asked_for(
+    begin, code, tmp_path
+):
+    looks = [step(call("references", path="a.py", line=1, symbol="fee", called=f"look{n}")) for n in range(5)]
+    toy = with_toy(starts=str(tmp_path / "starts"), crash_until=4)
+    editor = await begin("neovim-0.11", [*looks, DONE], toy)
+    await editor.run("Look.")
+    assert "toy has failed" in result(editor, 4)[1]
+    said = await editor.command("outrider.servers", {"action": "restart", "name": "toy"})
+    assert [(one["name"], one["state"]) for one in said["servers"]] == [("toy", "available")]
+    await editor.run("Look again.")
+    assert result(editor, 5)[1].startswith("2 references to fee")
+    with pytest.raises(Exception, match="there is no server 'toys'"):
+        await editor.command("outrider.servers", {"action": "restart", "name": "toys"})
+
+
 LOOKS = {
     "definition": ({"symbol": "fee"}, "a.py:1: def fee"),
     "references": (

@@ -34,8 +34,10 @@ from outrider.processes import Process, SpawnProblem
 
 START_SECONDS: Final = 60.0
 """How long a server may take to answer `initialize`."""
-MOST_STARTS: Final = 4
-"""A server that ends by itself is started again three times."""
+MOST_ENDS: Final = 4
+"""A server that ends by itself, or cannot be started, is started again three times."""
+WELL_SECONDS: Final = 300.0
+"""How long a server runs until earlier ends are forgotten."""
 MOST_SHOWN: Final = 100
 """Files that are open in a server and not in the editor."""
 LONGEST: Final = 2_000_000
@@ -143,7 +145,8 @@ class Server:
         self.applied: list[Any] | None = None
         """The edits that it asked to apply, while that is wanted."""
         self._generations = 0
-        self._starts = 0
+        self._ends = 0
+        self._runs_since = 0.0
         self._connection: Connection | None = None
         self._process: Process | None = None
         self._starting: asyncio.Task[str] | None = None
@@ -209,6 +212,11 @@ class Server:
             process.discard()
         self._forget()
 
+    async def restart(self) -> None:
+        """End it as somebody asks for that, and forget that it has failed. It starts when it is needed."""
+        self._ends, self.state, self.last_error = 0, "available" if self.state == "failed" else self.state, ""
+        await self.close()
+
     async def measure(self) -> int | None:
         """Bytes of memory that it has now."""
         process = self._process
@@ -230,7 +238,6 @@ class Server:
         self.state = "starting"
         if self._running is not None:
             await asyncio.wait({self._running})
-        self._starts += 1
         try:
             problem = await self._begin()
         except asyncio.CancelledError:
@@ -256,7 +263,7 @@ class Server:
             why = said.message if isinstance(said, Failure) else "it did not answer initialize as LSP says"
             return f"{self.row.name} could not be started: {self.last_error or why}"
         self._take_capabilities(cast("dict[str, Any]", said))
-        now = self._clock.monotonic()
+        self._runs_since = now = self._clock.monotonic()
         self._loaded_by, self._indexed_by = now + _BEGIN_SECONDS, now + _INDEX_SECONDS
         connection.notify("initialized", {})
         connection.notify("workspace/didChangeConfiguration", {"settings": dict(self.row.settings)})
@@ -288,8 +295,11 @@ class Server:
             await asyncio.wait({self._running})
 
     def _failed(self, problem: str) -> None:
+        if self.state == "running" and self._clock.monotonic() - self._runs_since >= WELL_SECONDS:
+            self._ends = 0
+        self._ends += 1
         self.last_error = problem
-        self.state = "failed" if self._starts >= MOST_STARTS else "ended"
+        self.state = "failed" if self._ends >= MOST_ENDS else "ended"
 
     def _forget(self) -> None:
         self._shown, self._kept, self._published = {}, {}, {}
@@ -671,6 +681,7 @@ class Server:
                 if self.row.way == "tsserver":
                     await self._each(wanted, self._of_tsserver, known)
                 elif self.can("textDocument/diagnostic"):
+                    self._show_again(wanted)
                     await self._each(wanted, self._pulled, known)
                 else:
                     await self._until_published(wanted, known)
@@ -728,14 +739,18 @@ class Server:
         """The problems of a file that were kept, as the server wrote them."""
         return self._raw.get(uri, [])
 
-    async def _until_published(self, uris: Sequence[str], found: dict[str, list[Reported]]) -> None:
-        """Wait until all are published with the version of now, and nothing else comes for a moment.
-
-        A server that wants to be asked may say so only now. Of a file around which another one has changed it judges a new version.
-        """
+    def _show_again(self, uris: Sequence[str]) -> None:
+        """Have it judge a new version of files around which another one has changed: of the version that it has judged it may keep what it said."""
         for uri in uris:
             if (known := self._shown.get(uri)) and known.generation != self.generation:
                 self._change(uri, known, known.text, again=True)
+
+    async def _until_published(self, uris: Sequence[str], found: dict[str, list[Reported]]) -> None:
+        """Wait until all are published with the version of now, and nothing else comes for a moment.
+
+        A server that wants to be asked may say so only now.
+        """
+        self._show_again(uris)
         while self.is_up:
             if self.can("textDocument/diagnostic"):
                 await self._each(uris, self._pulled, found)

@@ -16,6 +16,7 @@ Keys of the script, all of which may be left out:
 - `disorder`: true: after the problems of a version those of the version before are published again.
 - `slow`: methods with the seconds after which the answer comes that is worked out at once.
 - `keeps`: true: what it has read from the disk it keeps until it is told of a change there.
+- `remembers`: true: `pull` answers about a version of a text as it did the first time, whatever has changed around it.
 - `never`: methods that are not answered.
 - `nothing`: methods whose first request is answered with `null`, as by a server that something else interrupts.
 - `cancelled`, `modified`: how many requests for problems are first answered with `ServerCancelled` or `ContentModified`.
@@ -70,6 +71,7 @@ class LanguageServer:
         self._nothing: set[str] = set(script.get("nothing", ()))
         self._ids = 0
         self._read: dict[str, str] | None = None
+        self._remembered: dict[tuple[str, int], list[Object]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading = bool(script.get("loading"))
         self._log: Path | None = Path(script["log"]) if "log" in script else None
@@ -311,6 +313,9 @@ class LanguageServer:
         uri = params["textDocument"]["uri"]
         document = self.open.get(uri)
         text = "" if document is None else document.before if self.script.get("stale") else document.text
+        if document is not None and self.script.get("remembers"):
+            found = self._remembered.setdefault((uri, document.version), self._problems(uri, text))
+            return {"kind": "full", "items": found}
         return {
             "kind": "full",
             "items": [] if self._loading and not self.script.get("says") else self._problems(uri, text),

@@ -19,15 +19,8 @@ _STATES: Final[Mapping[str, Any]] = {"off": "available", "ready": "running"}
 async def servers(services: Services, params: ServersParams) -> ServersResult | Refused:
     """What there is, after `params` is done. Nothing is started for it but what it names."""
     await services.brought.servers.look(wait=False, begin=False)
-    if params.name is not None:
-        connection = services.brought.servers.get(params.name)
-        if connection is None:
-            return Refused(
-                "unknown_id", f"there is no MCP server {params.name!r}, or you have not allowed it"
-            )
-        problem = await _done(connection, params)
-        if problem is not None:
-            return Refused("invalid", problem)
+    if params.name is not None and (refused := await _done(services, params.name, params)) is not None:
+        return refused
     known = {tool.name: tool for tool in server_tools(services.brought.servers.all, ())}
     found = [_info(one, list(known)) for one in services.brought.servers.all]
     found += [
@@ -48,8 +41,20 @@ async def servers(services: Services, params: ServersParams) -> ServersResult | 
     return ServersResult(servers=found, problems=services.brought.servers.problems)
 
 
-async def _done(connection: Connection, params: ServersParams) -> str | None:
-    """Do what is asked of a server; a text says why it cannot be done."""
+async def _done(services: Services, name: str, params: ServersParams) -> Refused | None:
+    """Do what is asked of a server, or say why it cannot be done."""
+    connection = services.brought.servers.get(name)
+    if connection is not None:
+        problem = await _done_by(connection, params)
+        return None if problem is None else Refused("invalid", problem)
+    if params.action == "restart" and await services.languages.restart(name):
+        return None
+    what = "server" if params.action == "restart" else "MCP server"
+    return Refused("unknown_id", f"there is no {what} {name!r}, or you have not allowed it")
+
+
+async def _done_by(connection: Connection, params: ServersParams) -> str | None:
+    """Do what is asked of an MCP server; a text says why it cannot be done."""
     match params.action:
         case "login" if not connection.config.url:
             return f"{connection.name} is started here: there is nothing to log in to"
