@@ -342,10 +342,6 @@ async def test_an_idle_server_ends_and_one_that_takes_too_much_memory_too(toys, 
         assert server.status().state == "available"
 
 
-<<<<<<< HEAD
-TIMINGS, SEARCHED = 201, 10_000
-"""Random timings in the suite, and under `--hypothesis-profile=search`."""
-=======
 async def test_a_server_that_was_ended_by_us_is_not_counted_as_one_that_crashes(toys):
     async with toys(FILES) as languages:
         uri = languages.sources.uri("a.py")
@@ -384,8 +380,8 @@ async def test_ends_by_itself_are_forgotten_when_a_server_has_run_well_and_when_
         assert not await languages.restart("another")
 
 
-TIMINGS = 200
->>>>>>> l1
+TIMINGS, SEARCHED = 201, 10_000
+"""Random timings in the suite, and under `--hypothesis-profile=search`."""
 
 
 @pytest.mark.timeout(3600)

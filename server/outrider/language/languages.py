@@ -578,8 +578,6 @@ class Languages:
         """End all servers, as nobody works any more. They start again when somebody asks."""
         await asyncio.gather(*(server.close() for server in self._servers.values()))
 
-<<<<<<< HEAD
-=======
     async def restart(self, name: str) -> bool:
         """Start the servers of a name anew when somebody asks them; False where there is none.
 
@@ -587,15 +585,10 @@ class Languages:
             name: The name, as `status` has it.
         """
         await self.status()
-        named = [server for (one, _), server in self._servers.items() if one == name]
+        named = [server for server in self._servers.values() if server.row.name == name]
         await asyncio.gather(*(server.restart() for server in named))
         return bool(named)
 
-    def forget_folders(self) -> None:
-        """Look again for what there is: folders or settings have changed."""
-        self._here.clear()
-
->>>>>>> l1
     async def _watch(self) -> None:
         while True:
             await self.clock.sleep(_LOOK_SECONDS)
