@@ -69,6 +69,8 @@ def told(events):
                 found.append((event["type"], data["name"], data["status"], data["content"]))
             case "turn.finished":
                 found.append((event["type"], data["outcome"], data["summary"]))
+            case "error" if data["code"] == "language_server":
+                pass  # which ones there are is up to the machine
             case kind if kind not in ("model.retried", "model.failed"):
                 found.append(kind)
     return found
