@@ -55,8 +55,10 @@ async def test_a_kill_with_signal_9_changes_nothing(name, every, tmp_path):
 async def test_a_command_that_runs_again_is_seen(tmp_path, monkeypatch):
     found = recovery._found
 
-    async def run_again(context, services, call, registry):
-        return None if call.call.name == "run_command" else await found(context, services, call, registry)
+    async def run_again(context, services, call, registry, *, may_ask):
+        if call.call.name == "run_command":
+            return None
+        return await found(context, services, call, registry, may_ask=may_ask)
 
     monkeypatch.setattr(recovery, "_found", run_again)
     scenario = read("commands/command_runs_at_most_once")

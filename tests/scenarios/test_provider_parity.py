@@ -60,6 +60,7 @@ async def test_every_provider_carries_the_same_turn(name, kind, tmp_path):
         # Ids and clock are real, as with any provider.
         near = {"kind": kind, "baseUrl": server.url}
         settings = {"model": "near/model", "providers": {"near": near}, "testing": None, "reminders": False}
+        settings["languageServers"] = {"*": {"enabled": False}}  # which ones there are is up to the machine
         served = await play(without_golden(read(name, **settings)), tmp_path / "served")
     if kind != "gemini":  # which has no ids of calls
         assert "\n".join(map(str, judge(scenario.expect, served))) == ""
