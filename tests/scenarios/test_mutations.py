@@ -113,8 +113,10 @@ def resumed_where_it_was(patch):
 def a_command_at_most_once(patch):
     found = recovery._found
 
-    async def run_again(context, tools, call):
-        return None if call.call.name == "run_command" else await found(tool_context, tools, call)
+    async def run_again(context, services, call, registry, *, may_ask):
+        if call.call.name == "run_command":
+            return None
+        return await found(context, services, call, registry, may_ask=may_ask)
 
     patch.setattr(recovery, "_found", run_again)
 
