@@ -589,7 +589,8 @@ async def test_what_does_not_hold_is_shown(shown, name):
         assert line in text, text
 
 
-async def test_a_request_is_shown_without_the_places_of_this_machine(shown, tmp_path):
+async def test_a_request_is_shown_without_the_places_of_this_machine(shown, tmp_path, monkeypatch):
+    monkeypatch.setattr("outrider.models.scripted._EXCERPT", 2000)  # however long those are
     change = {"expect": {"requests": [{"last_message_contains": "xyzzy"}]}, "model": {"turns": [DONE]}}
     prompt = {"steps": [{"do": "run", "prompt": f"Look into {tmp_path}/played0/workspace/a.py"}]}
     (failure,) = await shown({**change, **prompt})
