@@ -153,7 +153,7 @@ export function activate(context: vscode.ExtensionContext): void {
     milestones.see(event);
     const session = book.get(event.sessionId);
     const { outcome } = event.data as object as Partial<TurnFinished>;
-    // What another window runs is told of there.
+    // The window that runs a session notifies about it.
     if (event.type !== "turn.finished" || outcome === "cancelled" || session?.away === "joined") return;
     const title = session?.title ?? "";
     const how = outcome === undefined || outcome === "completed" ? "" : `: ${OUTCOMES[outcome].toLowerCase()}`;

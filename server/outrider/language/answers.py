@@ -332,7 +332,7 @@ class Answers:
         return said
 
     async def _found(self, rows: Iterable[tuple[Any, Any, Found]], *saids: Said) -> list[Found] | Unknown:
-        """Places of an answer with their lines, if it and those that led to it are about the texts of now; what has not the shape is left out."""
+        """The places of an answer, with their lines, if no text has changed since it was asked for. Malformed places are left out."""
         ours = cache(spelled)  # an answer names a file many times
         shaped = (
             (uri, at, what)

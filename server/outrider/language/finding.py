@@ -132,7 +132,7 @@ def _version(package: str, program: Path) -> str:
 
 
 def _manifest(file: Path) -> Mapping[str, Any]:
-    """What a `package.json` says; nothing where it is none."""
+    """The content of a `package.json`; empty if it cannot be read."""
     try:
         if not file.is_file() or file.stat().st_size > _LARGEST_MANIFEST:
             return {}

@@ -544,7 +544,7 @@ class Languages:
             server.files_changed(changes)
 
     async def _look_at_disk(self, uris: Collection[str]) -> None:
-        """Find what has become of files on disk, whoever did it, and have every server know.
+        """Find the files that anybody changed on disk, and tell every server.
 
         Args:
             uris: Files that are looked at themselves.
@@ -579,7 +579,7 @@ class Languages:
         await asyncio.gather(*(server.close() for server in self._servers.values()))
 
     async def restart(self, name: str) -> bool:
-        """Start the servers of a name anew when somebody asks them; False where there is none.
+        """Restart the servers with this name at their next request. False if there is none.
 
         Args:
             name: The name, as `status` has it.

@@ -833,7 +833,7 @@ class Server:
 
 
 def is_heeded(name: str) -> bool:
-    """Whether a server is told of what becomes of files with a name."""
+    """Whether servers are notified when a file with this name changes."""
     return language_of(name) is not None or name in _MARKERS
 
 

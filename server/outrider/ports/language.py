@@ -56,7 +56,7 @@ class Sources(Protocol):
         ...
 
     async def changes(self, uris: Collection[str] = ()) -> Mapping[str, int]:
-        """What became of the files of the trusted folders on disk since this was asked last, whoever did it; the first time nothing has.
+        """The files on disk in the trusted folders that anybody changed since the last call. The first call returns none.
 
         Args:
             uris: Files that are looked at themselves, wherever in these folders they lie.

@@ -80,7 +80,7 @@ class ServerSources:
         )
 
     async def changes(self, uris: Collection[str] = ()) -> Mapping[str, int]:
-        """What became of the files of the trusted folders on disk since this was asked last."""
+        """The files on disk in the trusted folders that changed since the last call."""
         paths = [str(path) for uri in uris if (path := path_of(uri)) is not None]
         found = await self._changes.taken(map(str, self.folders), paths)
         return {Path(path).as_uri(): kind for path, kind in found.items()}

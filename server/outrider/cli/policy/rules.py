@@ -99,6 +99,6 @@ def parsed_time(text: str) -> datetime:
     """A time as it is given on the command line.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is not a time in ISO 8601.
     """
     return datetime.fromisoformat(text).astimezone()
