@@ -6,6 +6,7 @@ that narrow count. Every wrong or refused value becomes a message that names its
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -74,7 +75,13 @@ def from_layers(*layers: tuple[str, Any]) -> Layered:
         given = dict(_object(layer))
         values["tools"], problems = _with_tools(values.get("tools", []), given.pop("tools", None))
         messages += [f"{name}: {problem}" for problem in problems]
-        for path, value in _entries(given):
+        entries = list(_entries(given))
+        # One by one only if something is wrong, to find out what.
+        whole = reduce(lambda merged, entry: _with(merged, *entry), entries, values)
+        if _problem(whole, ()) is None:
+            values = whole
+            continue
+        for path, value in entries:
             trial = _with(values, path, value)
             if problem := _problem(trial, path):
                 messages.append(f"{name}: {problem}; {_used_instead(values, path)}")

@@ -40,6 +40,8 @@ from outrider.processes.supervisor_main import (
 _log = logging.getLogger(__name__)
 
 _PROGRAM = Path(__file__).with_name("supervisor_main.py")
+_START = "import sys; sys.path.append(sys.argv[1][: -len('/supervisor_main.py')]); import supervisor_main; supervisor_main.main()"
+"""Imported, since what is run as a script is compiled anew each time, which takes longer than all the rest of its start."""
 _START_SECONDS = 10.0
 """A machine under load may take this long to start a process; then something is wrong."""
 _OF_INTERPRETER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
@@ -571,7 +573,7 @@ def _go_on(helper: _Helper) -> None:
 def _start_program(control: socket.socket) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         # The same mode, so that both ends encode the names of files alike.
-        [sys.executable, "-I", "-S", "-E", "-X", f"utf8={sys.flags.utf8_mode}", str(_PROGRAM)],
+        [sys.executable, "-I", "-S", "-E", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _START, str(_PROGRAM)],
         stdin=control.fileno(),
         stdout=subprocess.DEVNULL,
         cwd="/",

@@ -1,6 +1,6 @@
 """The program that owns every child process of a server, so that none of them outlives it, and watches the server itself.
 
-Run as `python -I -S -E supervisor_main.py` with one end of a Unix socket as standard input. Each byte that
+Run by an isolated interpreter (`supervisor.py` has the command) with one end of a Unix socket as standard input. Each byte that
 arrives is a message. `+` carries four file descriptors: a channel to the server, and the command's standard input,
 output and error; two more are the namespaces that it is to join. `n` has a network made for several commands. `w` carries three, with which the server is watched (`Watch`); each `.` says that its event loop
 moves. For each command the supervisor forks a *watcher*: a process whose whole subtree is that one command. On Linux
@@ -13,8 +13,8 @@ The watcher reads the request from its channel, starts the command, and writes l
 server may write `kill GRACE_SECONDS`, or `used`, which is answered with the seconds of processor time. When the channel or the supervisor's lifeline closes, the command is
 ended the same way: TERM, a grace, KILL.
 
-It must never import anything but the standard library's small modules (it is on the way of the first
-command), start a thread (it forks), or carry a command's output (that has a pipe of its own).
+It must never import anything but the standard library's small modules (it is on the way of the first command; `pathlib` and
+`traceback` would double what its start takes), start a thread (it forks), or carry a command's output (that has a pipe of its own).
 """
 
 import errno
@@ -26,12 +26,10 @@ import socket
 import stat
 import sys
 import time
-import traceback
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from importlib.machinery import SourceFileLoader
 from marshal import loads
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -72,7 +70,7 @@ _MOST_DESCRIPTORS = 6
 _FREE_DESCRIPTOR = 10
 """Above those that a command is given."""
 _loaded: list[ModuleType] = []
-_OWN_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+_HAS_CHILDREN = os.access(f"/proc/self/task/{os.getpid()}/children", os.F_OK)
 
 
 class Request(NamedTuple):
@@ -110,9 +108,14 @@ def children_from_proc(pid: int) -> list[int]:
     return found
 
 
+def _stat(pid: int) -> bytes:
+    with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - pathlib would cost more than the rest of the start
+        return file.read()
+
+
 def _lives(pid: int) -> bool:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        stat = _stat(pid)
     except OSError:
         return False
     # The name in parentheses may hold anything, a parenthesis too.
@@ -158,9 +161,7 @@ def descendants_from_ps(root: int, leader: int) -> list[int]:
     return [pid for pid, _, _, state in rows if pid in tree and pid != root and not state.startswith("Z")]
 
 
-descendants: Callable[[int, int], list[int]] = (
-    descendants_from_proc if _OWN_CHILDREN.exists() else descendants_from_ps
-)
+descendants: Callable[[int, int], list[int]] = descendants_from_proc if _HAS_CHILDREN else descendants_from_ps
 
 
 def seconds_from_proc(pids: Sequence[int]) -> float:
@@ -168,7 +169,7 @@ def seconds_from_proc(pids: Sequence[int]) -> float:
     ticks = 0
     for pid in pids:
         with suppress(OSError):
-            stat = Path(f"/proc/{pid}/stat").read_bytes()
+            stat = _stat(pid)
             # Of the process and of its children, in user and in kernel mode: fields 14 to 17, of which the third is first here.
             ticks += sum(map(int, stat[stat.rindex(b")") + 2 :].split()[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
@@ -197,9 +198,7 @@ def seconds_from_ps(pids: Sequence[int]) -> float:
     return found
 
 
-seconds_used: Callable[[Sequence[int]], float] = (
-    seconds_from_proc if _OWN_CHILDREN.exists() else seconds_from_ps
-)
+seconds_used: Callable[[Sequence[int]], float] = seconds_from_proc if _HAS_CHILDREN else seconds_from_ps
 
 
 def send_all(signals: Sequence[signal.Signals], pids: Collection[int]) -> None:
@@ -354,10 +353,10 @@ def _become(request: Request, files: Sequence[int], report: int) -> None:
 def _launcher() -> ModuleType:
     """The module beside this one, which an isolated interpreter does not find by its name; loaded once."""
     if not _loaded:
-        path = Path(__file__).with_name("launcher.py")
+        path = f"{__file__.rpartition(os.sep)[0]}{os.sep}launcher.py"
         module = ModuleType("launcher")
         sys.modules[module.__name__] = module  # typing looks there for the names of annotations
-        SourceFileLoader(module.__name__, str(path)).exec_module(module)
+        SourceFileLoader(module.__name__, path).exec_module(module)
         _loaded.append(module)
     return _loaded[0]
 
@@ -704,6 +703,8 @@ def _become_watcher(does: _Does, files: Sequence[int], lifeline: int, closing: S
         does(socket.socket(fileno=files[0]), files[1:], lifeline)
         status = 0
     except BaseException:  # noqa: BLE001 - the copy must end here, whatever happens
+        import traceback
+
         traceback.print_exc()
     finally:
         os._exit(status)
@@ -726,7 +727,3 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     serve(control)
-
-
-if __name__ == "__main__":
-    main()
