@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+from everyday import is_thorough, left_to_the_thorough_run  # noqa: E402 - see above
 from replayed import KEPT  # noqa: E402 - see above
 
 # How long an example takes says something about the machine, not about the house.
@@ -44,8 +45,12 @@ def pytest_configure(config):
         config.add_cleanup(lambda: shutil.rmtree(KEPT.folder, ignore_errors=True))
 
 
-def pytest_collection_modifyitems(items):
-    """What replays the sessions of all other tests comes last."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out what only the thorough run wants, unless it is asked for by name. What replays the sessions of all others comes last."""
+    if not is_thorough() and not any("::" in asked for asked in config.args):
+        left = set(left_to_the_thorough_run(items))
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: item.path.name == "test_all_sessions.py")
 
 

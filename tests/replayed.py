@@ -8,8 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from hypothesis import settings
-
+from everyday import is_thorough
 from outrider import __version__
 from outrider.replay.play import Replayed, play
 from outrider.store.exported import contents_named
@@ -59,7 +58,7 @@ async def keep_sessions(state_dir):
     `--hypothesis-profile=search` all are.
     """
     name = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-    every = settings.get_current_profile_name() == "search"
+    every = is_thorough()
     paths = {}
     for session_id, shape in shapes_of(state_dir).items():
         key = repr((shape, name if every else ""))

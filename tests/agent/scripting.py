@@ -2,16 +2,11 @@
 
 import asyncio
 
-from hypothesis import settings
-
+from everyday import is_thorough
 from outrider.testing.editor.profiles import EDITORS
 
 HONEST = [str(profile) for profile in EDITORS]
-KINDS = (
-    HONEST
-    if settings.get_current_profile_name() == "search"
-    else ["neovim-0.11", "vscode", "eglot", "helix-25.01", "stock", "bare"]
-)
+KINDS = HONEST if is_thorough() else ["neovim-0.11", "vscode", "eglot", "helix-25.01", "stock", "bare"]
 """One editor of each kind, for what versions and extensions of an editor change nothing about."""
 
 

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, result, results, step, types
+from scripting import DONE, FIX, KINDS, call, result, results, step, types
 
 from outrider.agent.interaction.inbox import CHANGED_SINCE_ALLOWED
 from outrider.testing.editor.answers import Dismiss, Late, Never
@@ -392,7 +392,7 @@ def typing(editor, *texts):
     return person
 
 
-@pytest.mark.parametrize("profile", [name for name in HONEST if PROFILES[name].can_ask and name != "kate"])
+@pytest.mark.parametrize("profile", [name for name in KINDS if PROFILES[name].can_ask and name != "kate"])
 async def test_promise_2_the_same_hunk_that_moved_is_not_asked_again(profile, begin, workspace):
     (workspace / "wide.txt").write_text(WIDE)
     editor = await begin(profile, [step(EDIT), DONE])

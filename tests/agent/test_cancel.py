@@ -5,7 +5,7 @@ import os
 import signal
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, result, results, step, types
+from scripting import DONE, FIX, KINDS, call, result, results, step, types
 
 from outrider.testing.editor.answers import Never
 from outrider.testing.editor.profiles import PROFILES
@@ -108,7 +108,7 @@ async def test_promise_9_no_process_is_left(begin):
 
 @pytest.mark.parametrize(
     "profile",
-    [name for name in HONEST if PROFILES[name].capabilities.get("window", {}).get("workDoneProgress")],
+    [name for name in KINDS if PROFILES[name].capabilities.get("window", {}).get("workDoneProgress")],
 )
 async def test_cancel_in_the_progress_of_every_editor(profile, begin):
     editor = await begin(profile, [STALL, DONE], REAL)

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from scripting import DONE, HONEST, KINDS, call, step
+from scripting import DONE, KINDS, call, step
 
 from outrider.testing.scenario import scripted, start_session
 
@@ -32,7 +32,7 @@ def ten(workspace):
 
 
 @pytest.mark.parametrize(
-    ("profile", "is_open"), [*((one, True) for one in HONEST), *((one, False) for one in KINDS)]
+    ("profile", "is_open"), [*((one, True) for one in KINDS), *((one, False) for one in KINDS)]
 )
 async def test_hunks_come_and_go_one_by_one(profile, is_open, begin, ten):
     editor = await begin(profile, [step(*THREE), DONE], FULL)

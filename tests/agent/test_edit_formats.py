@@ -1,7 +1,7 @@
 """How the model proposes edits: several at once, patches of several files, inserted lines; all of it or nothing."""
 
 import pytest
-from scripting import DONE, HONEST, call, result, step, types
+from scripting import DONE, KINDS, call, result, step, types
 
 from outrider.testing.editor.profiles import BAD_EDITS, MOVING
 from outrider.testing.editor.wire_client import RpcError
@@ -168,7 +168,7 @@ async def test_a_line_beyond_the_end_is_refused(begin):
 # --- patches -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_a_patch_is_one_question_and_one_undo(profile, begin):
     editor = await begin(profile, [step(APPLY), DONE])
     can_edit = bool(editor.profile.capabilities.get("workspace", {}).get("applyEdit"))

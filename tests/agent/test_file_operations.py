@@ -33,7 +33,7 @@ def files_below(root):
 # --- files that are open -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_promise_5_the_delete_of_an_open_file_comes_back_and_goes_again(profile, begin, workspace):
     (workspace / "tariff.py").chmod(0o755)
     editor = await begin(profile, [step(DELETE), step(call("read_file", path="tariff.py")), DONE], FULL)
@@ -59,7 +59,7 @@ async def test_promise_5_the_delete_of_an_open_file_comes_back_and_goes_again(pr
         assert not (workspace / "tariff.py").exists()
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_promise_5_the_rename_of_an_open_file_comes_back_and_goes_again(profile, begin, workspace):
     editor = await begin(profile, [step(RENAME), step(call("read_file", path="src/price.py")), DONE], FULL)
     editor.open("tariff.py")
@@ -417,7 +417,7 @@ async def test_a_folder_that_the_person_made_again_keeps_its_mode(begin, tree):
     assert editor.disk("src/a.py") == "a = 1\n"
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_promise_5_a_folder_is_renamed_as_one_and_back(profile, begin, tree):
     move = call("rename_file", **{"from": "src", "to": "lib/code"})
     editor = await begin(profile, [step(move), DONE], FULL)

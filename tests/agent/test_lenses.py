@@ -1,7 +1,7 @@
 """Code lenses at what a session changed: for clients that show them, as cheap as code actions."""
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, step
+from scripting import DONE, FIX, KINDS, call, step
 
 from outrider.testing.editor.profiles import PROFILES
 
@@ -19,7 +19,7 @@ async def press(editor, lens):
     return await editor.request("workspace/executeCommand", params)
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_each_change_has_a_lens_that_takes_it_back_and_one_that_brings_it_back(profile, begin):
     editor = await begin(profile, [step(WORDS), step(FIX), DONE], FULL)
     await editor.run("Go.")

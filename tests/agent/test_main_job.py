@@ -4,7 +4,7 @@ import shlex
 import sys
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, result, results, step, types
+from scripting import DONE, FIX, KINDS, call, result, results, step, types
 
 from outrider.tools.run_command.shown import in_one_line
 
@@ -46,7 +46,7 @@ def allow(_item):
     return {"decision": "allow_once"}
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_a_fault_on_disk_is_found_fixed_and_checked(profile, begin):
     editor = await begin(profile, TURNS, answers=lambda question: "Allow once")
     outcome = await answered(editor, await editor.run("Correct the price."), allow)
@@ -77,7 +77,7 @@ async def test_a_fault_on_disk_is_found_fixed_and_checked(profile, begin):
     assert editor.edits == []
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_an_open_file_is_edited_in_its_buffer_as_one_step_of_undo(profile, begin):
     def person(question):
         if "are not saved" in question.message:

@@ -1,7 +1,7 @@
 """Questions of the model, and how they are answered: by a title, a command, a code action, a document."""
 
 import pytest
-from scripting import DONE, HONEST, call, result, step, types
+from scripting import DONE, KINDS, call, result, step, types
 
 from outrider.testing.editor.answers import Late
 from outrider.testing.editor.profiles import NEVER_YES
@@ -19,7 +19,7 @@ async def refused(editor, **answer):
     return error.value.data["reason"]
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_an_option_is_the_answer(profile, begin):
     editor = await begin(profile, [step(COLOUR), DONE], answers=["blue"])
     outcome = await editor.run("Paint it.")

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from scripting import DONE, FIX, HONEST, call, results, step, types
+from scripting import DONE, FIX, KINDS, call, results, step, types
 
 from outrider.testing.editor.profiles import BAD_SAVES, PROFILES
 
@@ -146,7 +146,7 @@ async def test_promise_9_a_turn_is_cancelled_while_the_client_saves(begin):
     assert results(editor)["run"][0] == "cancelled"
 
 
-@pytest.mark.parametrize("profile", HONEST)
+@pytest.mark.parametrize("profile", KINDS)
 async def test_promise_3_every_editor_comes_to_the_command_with_the_change(profile, begin, workspace):
     editor = await begin(profile, [step(FIX, RUN), DONE], FULL)
     if PROFILES[profile].capabilities.get("workspace", {}).get("applyEdit"):

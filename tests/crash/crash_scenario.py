@@ -10,8 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import settings
-
+from everyday import is_thorough
 from outrider.store.blobs import read
 from outrider.store.schema import FILE_NAME
 from outrider.testing.editor.answers import Dismiss
@@ -159,7 +158,7 @@ def open_items(events):
 
 def every_one():
     """Whether a run is cut after each of its events: with `--hypothesis-profile=search`, else after each kind of event."""
-    return settings.get_current_profile_name() == "search"
+    return is_thorough()
 
 
 def cuts_of(events, first, one_in):

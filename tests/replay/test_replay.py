@@ -4,8 +4,8 @@ import random
 import shutil
 
 import pytest
-from hypothesis import settings
 
+from everyday import is_thorough
 from outrider.agent.loop import tool_context
 from outrider.permissions.policy.decide import Judgement
 from outrider.ports.events import messages_of
@@ -76,7 +76,7 @@ def some(numbers, export, one_in=6):
     A kind is a type and, where the event has them, the tool of its call and its phase. With `--hypothesis-profile=search`
     all of them.
     """
-    if settings.get_current_profile_name() == "search":
+    if is_thorough():
         return list(numbers)
     tools = {e.data["callId"]: e.data["name"] for e in export.events if e.type == "tool.requested"}
     kinds = {}

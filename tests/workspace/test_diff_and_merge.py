@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from everyday import is_thorough
 from outrider.ports.text import Hunk
 from outrider.workspace.history.patch import Side, file_patch
 from outrider.workspace.text.diff import apply_hunks, changed_ranges, line_hunks, text_hunks, unified
@@ -326,7 +327,7 @@ def test_thousands_of_merges_are_as_git_does_them(folder: Path, seed: int) -> No
     assert compared > MERGES // 8
 
 
-MERGES = 300 if settings.get_current_profile_name() == "search" else 75
+MERGES = 300 if is_thorough() else 75
 """With each seed."""
 
 
