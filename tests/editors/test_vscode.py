@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from editors.parking import (
     AFTER,
     BEFORE,
@@ -126,6 +128,7 @@ def made(*names: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.thorough
 def test_the_edits_of_one_step_are_one_question(begin: Begin) -> None:
     turns = [
         {"tool_calls": [*edit("* 3", "* 2")["tool_calls"], *made("two.txt", "three.txt", "four.txt")]},
@@ -189,6 +192,7 @@ def test_what_is_typed_while_an_edit_is_asked_is_kept_also_by_undo(begin: Begin)
         bench.until(lambda: bench.text() == "# mine\n# more\n" + BEFORE, "the undo, and what was typed")
 
 
+@pytest.mark.thorough
 def test_reject_with_a_reason(begin: Begin) -> None:
     turns = [
         edit("    return hours * 3\n", "    rate = 2\n\n    return hours * rate\n"),
@@ -272,6 +276,7 @@ def test_hunks_are_decided_in_the_diff(begin: Begin) -> None:
         bench.until(lambda: "Completed" in bench.view_text(), "the end of the turn")
 
 
+@pytest.mark.thorough
 def test_a_hunk_is_rewritten_in_the_diff_and_the_model_is_told(begin: Begin) -> None:
     whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
     told = {"last_message_contains": ["hours * RATE", "says nothing"]}
@@ -316,6 +321,7 @@ def test_a_hunk_is_rewritten_in_the_diff_and_the_model_is_told(begin: Begin) -> 
         assert not bench.page.locator(".monaco-dialog-box").count()
 
 
+@pytest.mark.thorough
 def test_an_undo_asks_about_what_was_changed_since(begin: Begin) -> None:
     with begin([edit("hours * 3", "hours * 2"), {"text": "Done."}]) as bench:
         bench.open("tariff.py")
@@ -429,6 +435,7 @@ def test_problems_of_every_language_server_go_with_the_task(begin: Begin) -> Non
         bench.until(lambda: "It is a price list." in bench.view_text(), "the explanation")
 
 
+@pytest.mark.thorough
 def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begin) -> None:
     turns = [{"text": "The first."}]
     with begin(turns) as bench:
@@ -448,6 +455,7 @@ def test_a_narrower_mode_counts_at_once_and_sessions_are_found_again(begin: Begi
         ).first.wait_for()
 
 
+@pytest.mark.thorough
 def test_two_folders_of_one_name(begin: Begin, place: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / "parking"
     other.mkdir(parents=True)

@@ -5,6 +5,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, edit, give
 from editors.workbench import EXTENSION, Workbench, plain
 
@@ -176,6 +178,7 @@ def test_a_turn_is_planned_steered_answered_taken_back_and_gone_on_with_by_comma
         bench.until(lambda: "In coins." in bench.view_text(), "the session")
 
 
+@pytest.mark.thorough
 def test_a_plan_is_changed_and_started_and_what_its_check_says_is_a_problem_at_the_line(begin: Begin) -> None:
     plan = {
         "goal": "Fix the price",
@@ -214,6 +217,7 @@ def test_a_plan_is_changed_and_started_and_what_its_check_says_is_a_problem_at_t
         assert "Tell everybody" not in plain(bench.view_text()).rpartition("There it is.")[2]
 
 
+@pytest.mark.thorough
 def test_what_is_connected_is_shown_with_its_state_and_started_again(begin: Begin) -> None:
     odd = {
         "command": sys.executable,

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give
 from editors.workbench import plain
 
@@ -50,6 +52,7 @@ def test_a_file_with_a_byte_order_mark_in_a_folder_of_an_odd_name(begin: Begin, 
         assert file.read_bytes() == after.encode()
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_saved_is_named_and_the_question_stays(begin: Begin) -> None:
     cat = {"tool_calls": [{"name": "run_command", "input": {"command": "/bin/cat tariff.py"}}]}
     with begin([edit("* 3", "* 2"), cat, {"text": "Done."}]) as bench:
@@ -75,6 +78,7 @@ def test_what_cannot_be_saved_is_named_and_the_question_stays(begin: Begin) -> N
         assert (bench.folder / "tariff.py").read_text(encoding="utf-8") == other
 
 
+@pytest.mark.thorough
 def test_what_the_editor_treats_as_read_only_is_said_to_be_so(begin: Begin) -> None:
     cat = {"tool_calls": [{"name": "run_command", "input": {"command": "/bin/cat tariff.py"}}]}
     settings = {"files.readonlyInclude": {"**/tariff.py": True}}

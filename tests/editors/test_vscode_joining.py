@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from editors.parking import BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give
 from editors.workbench import Workbench, plain
@@ -104,6 +105,7 @@ def test_a_second_window_answers_what_the_first_one_asks(begin: Begin) -> None:
             other.until(lambda: "another window" not in other.view_text(), "that this window runs it")
 
 
+@pytest.mark.thorough
 def test_what_a_shell_runs_is_watched_steered_and_cancelled(begin: Begin) -> None:
     turns = [
         waits("began", "go"),
@@ -127,6 +129,7 @@ def test_what_a_shell_runs_is_watched_steered_and_cancelled(begin: Begin) -> Non
         bench.until(lambda: "step" not in bench.status(), "a status bar at rest")
 
 
+@pytest.mark.thorough
 def test_when_the_process_is_gone_its_session_is_cut_off(begin: Begin) -> None:
     turns = [waits("began", "go"), {"text": "It went on here."}]
     with begin(turns) as bench, running(bench, "Run it from a shell") as run:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from editors.parking import IN_THE_WORKBENCH, Begin, asked, give
 from editors.workbench import plain
 
@@ -54,6 +56,7 @@ def test_the_editors_typescript_finds_references_and_renames_and_no_other_is_sta
         assert "references" in plain(bench.view_text())
 
 
+@pytest.mark.thorough
 def test_what_no_extension_serves_is_asked_of_a_server_of_outriders_own(begin: Begin) -> None:
     turns = [
         _calls("references", symbol="price", path="tariff.py", line=4),

@@ -79,6 +79,7 @@ def test_who_works_elsewhere_is_told_by_the_system(begin: Begin, place: Path) ->
         assert shown(place)[2] == "[--app-name=Outrider][--][Outrider has finished][Another task]"
 
 
+@pytest.mark.thorough
 def test_who_looks_at_the_window_is_not_told_by_the_system(begin: Begin, place: Path) -> None:
     before = len(shown(place))
     with begin([edit("* 3", "* 2"), {"text": "Done."}, {"text": "That too."}], alone=True) as bench:

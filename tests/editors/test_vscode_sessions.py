@@ -4,6 +4,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from editors.parking import AFTER, BEFORE, IN_THE_WORKBENCH, Begin, asked, chord, edit, give, set_key
 from editors.test_vscode_joining import running, waits
 from editors.workbench import Workbench, plain
@@ -15,6 +17,7 @@ SLOWLY = {"text": "Slowly. " * 500, "chunk": 8, "delay": 0.2}
 READ = {"name": "read_file", "input": {"path": "tariff.py"}}
 
 
+@pytest.mark.thorough
 def test_what_runs_is_seen_and_stopped_from_another_session(begin: Begin) -> None:
     with begin([SLOWLY, edit("* 3", "* 2"), {"text": "Done."}]) as bench:
         bench.open("tariff.py")
@@ -43,6 +46,7 @@ def test_what_runs_is_seen_and_stopped_from_another_session(begin: Begin) -> Non
         bench.until(lambda: "step" not in bench.status(), "a status bar at rest")
 
 
+@pytest.mark.thorough
 def test_what_waits_in_several_sessions_is_told_apart(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
         bench.open("tariff.py")
@@ -68,6 +72,7 @@ def test_what_waits_in_several_sessions_is_told_apart(begin: Begin) -> None:
         bench.until(lambda: "needs you" not in bench.status(), "a status bar at rest")
 
 
+@pytest.mark.thorough
 def test_a_task_of_the_light_bulb_goes_to_the_model_that_was_chosen(begin: Begin, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"turns": [{"text": "I am the other one."}]}), encoding="utf-8")
@@ -99,6 +104,7 @@ def test_a_task_of_the_light_bulb_goes_to_the_model_that_was_chosen(begin: Begin
         assert "make it cheaper" in bench.view_text()
 
 
+@pytest.mark.thorough
 def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin) -> None:
     whole = {"name": "write_file", "input": {"path": "tariff.py", "content": AFTER}}
     of_before = {"key": "f8", "command": "outrider.client.acceptHunk", "args": "open_of_before"}
@@ -115,6 +121,7 @@ def test_a_lens_of_what_is_decided_means_no_other_hunk(begin: Begin) -> None:
         assert not any("taken" in lens for lens in bench.lenses())
 
 
+@pytest.mark.thorough
 def test_a_new_key_or_server_breaks_nothing_off_and_counts_with_the_next_task(
     begin: Begin, place: Path, tmp_path: Path
 ) -> None:
@@ -236,6 +243,7 @@ def test_sessions_stand_in_a_tree_where_they_are_found_named_copied_and_deleted(
         bench.until(lambda: texts()[0] == "Today1", "the days again")
 
 
+@pytest.mark.thorough
 def test_the_tree_follows_what_another_process_does(begin: Begin) -> None:
     turns = [waits("began", "go"), {"text": "It went on."}]
     with begin(turns) as bench:

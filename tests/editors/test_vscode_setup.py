@@ -142,6 +142,7 @@ def _has(path: Path, text: str) -> bool:
     return text.encode() in path.read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_task_of_the_palette_is_done_after_the_set_up_and_a_wrong_key_is_given_anew(
     begin: Begin, provider: ProviderServer
 ) -> None:
@@ -176,6 +177,7 @@ def test_a_task_of_the_palette_is_done_after_the_set_up_and_a_wrong_key_is_given
         assert provider.received[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.thorough
 def test_who_leaves_the_set_up_finds_the_task_in_the_view(begin: Begin) -> None:
     with begin([], settings={"outrider.model": None}) as bench:
         give(bench, "Two an hour")
@@ -188,6 +190,7 @@ def test_who_leaves_the_set_up_finds_the_task_in_the_view(begin: Begin) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_a_task_of_a_code_action_leads_to_a_model_too(begin: Begin) -> None:
     with begin([], settings={"outrider.model": None}) as bench:
         (bench.folder / "tariff.py").write_text("# outrider: make it cheaper\nprice = 3\n", encoding="utf-8")

@@ -49,6 +49,7 @@ async text => {
 LAST_SESSION = '"outrider.session":"ses_'
 
 
+@pytest.mark.thorough
 def test_a_file_is_renamed_while_its_diff_is_open(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "It is gone."}]) as bench:
         give(bench, "Two an hour")
@@ -94,6 +95,7 @@ def test_a_question_that_is_open_is_asked_again_after_a_reload(begin: Begin) -> 
         bench.until(lambda: "hours * 2  # for now" in bench.text(), "the edit, as it was rewritten")
 
 
+@pytest.mark.thorough
 def test_a_question_of_a_session_that_is_not_in_sight_calls_after_a_reload(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "Done."}], alone=True) as bench:
         bench.open("tariff.py")
@@ -117,6 +119,7 @@ def test_a_question_of_a_session_that_is_not_in_sight_calls_after_a_reload(begin
         bench.until(lambda: "hours * 2" in bench.text(), "the edit")
 
 
+@pytest.mark.thorough
 def test_providers_of_the_users_own_settings_count_in_a_remote_window(begin: Begin) -> None:
     # The workbench of code-server is a remote window: its own settings lie beside those of the user.
     with begin([], settings={"outrider.model": None}, alone=True) as bench:
@@ -178,6 +181,7 @@ def test_a_server_that_is_missing_is_said_with_what_to_do(begin: Begin) -> None:
         pytest.param(["/bin/sh", "-c", "echo no licence >&2; exit 3"], "It said: no licence.", id="crash"),
     ],
 )
+@pytest.mark.thorough
 def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str], said: str) -> None:
     with begin([], settings={"outrider.server.command": command}) as bench:
         toast = bench.until(lambda: next(iter(bench.toasts()), None), "a message")
@@ -189,6 +193,7 @@ def test_what_is_no_server_is_said_and_ended(begin: Begin, command: list[str], s
         bench.until(lambda: bench.server() is None, "nothing is left running")
 
 
+@pytest.mark.thorough
 def test_problems_go_along_with_a_task_that_starts_the_server(begin: Begin, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     server = Path(sys.executable).with_name("outrider")
@@ -207,6 +212,7 @@ def test_problems_go_along_with_a_task_that_starts_the_server(begin: Begin, tmp_
         assert "Fix these 2 problems" in bench.view_text()
 
 
+@pytest.mark.thorough
 def test_a_storage_that_cannot_be_written_is_said_with_what_to_do(begin: Begin, place: Path) -> None:
     storage = place / "home" / "data" / "User" / "globalStorage" / "outrider.outrider"
     shutil.rmtree(storage, ignore_errors=True)
@@ -247,6 +253,7 @@ while part := server.stdout.read1():
 """Hands on what a server says, and says something else once a file is there."""
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_too_old_is_said_and_ended(begin: Begin, tmp_path: Path) -> None:
     old = tmp_path / "old.py"
     old.write_text(OLD, encoding="utf-8")
@@ -257,6 +264,7 @@ def test_a_server_that_is_too_old_is_said_and_ended(begin: Begin, tmp_path: Path
         bench.until(lambda: bench.server() is None, "nothing is left running")
 
 
+@pytest.mark.thorough
 def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(begin: Begin) -> None:
     with begin([{"text": "Here I am.\n\n" * 100}, {"text": "Here again."}]) as bench:
         give(bench, "Say something")
@@ -282,6 +290,7 @@ def test_a_server_that_crashes_again_and_again_stays_down_until_it_is_started(be
         bench.until(lambda: "Here again." in bench.view_text(), "a server that works")
 
 
+@pytest.mark.thorough
 def test_nonsense_in_the_middle_loses_nothing(begin: Begin, tmp_path: Path) -> None:
     babbling, now = tmp_path / "babbling.py", tmp_path / "now"
     babbling.write_text(BABBLING, encoding="utf-8")
@@ -299,6 +308,7 @@ def test_nonsense_in_the_middle_loses_nothing(begin: Begin, tmp_path: Path) -> N
         assert "* 2" in bench.text()
 
 
+@pytest.mark.thorough
 def test_without_a_network_it_says_so(begin: Begin) -> None:
     nowhere = {
         "outrider.providers": {"my": {"kind": "openai-chat", "baseUrl": "http://127.0.0.1:9/v1"}},
@@ -342,6 +352,7 @@ def test_a_second_window_looks_on_and_has_a_session_of_its_own(begin: Begin) -> 
             assert "needs you" in other.status(), "the session of this window is asking still"
 
 
+@pytest.mark.thorough
 def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -> None:
     if neovim_driver.program("0.11") is None:
         pytest.skip("Neovim 0.11 is not installed: .ci/install-neovim does that, on Linux")
@@ -378,6 +389,7 @@ def test_neovim_works_in_the_same_file_meanwhile(begin: Begin, tmp_path: Path) -
         assert bench.text() == BEFORE.replace("* 3", "* 2"), "the same is not done twice"
 
 
+@pytest.mark.thorough
 def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
     trust = {"security.workspace.trust.enabled": True, "security.workspace.trust.startupPrompt": "never"}
     turns = [edit("* 3", "* 2"), {"text": "I cannot change anything here."}]
@@ -396,6 +408,7 @@ def test_a_workspace_that_is_not_trusted_is_only_read(begin: Begin) -> None:
         bench.page.locator(".workspace-trust-editor").wait_for()
 
 
+@pytest.mark.thorough
 def test_a_server_is_made_where_there_is_none(begin: Begin) -> None:
     with begin([{"text": "Done."}], settings={"outrider.server.command": None}) as bench:
         bench.until(lambda: any("installing the server" in toast for toast in bench.toasts()), "the progress")

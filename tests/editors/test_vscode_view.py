@@ -1,11 +1,14 @@
 """The session view of VS Code: by keyboard, by screen reader, in every theme, with odd and with very long sessions."""
 
+import pytest
+
 from editors.parking import BEFORE, IN_THE_WORKBENCH, WHOLE_TASK, Begin, asked, chord, edit, give
 from editors.workbench import plain, slowness
 
 pytestmark = IN_THE_WORKBENCH
 
 
+@pytest.mark.thorough
 def test_writing_from_right_to_left_and_very_long_lines(begin: Begin) -> None:
     contrast = {"workbench.colorTheme": "Default High Contrast Light"}
     long = "x" * 20_000
@@ -77,6 +80,8 @@ def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
 
 COUNT = """
 import time
+
+import pytest
 from pathlib import Path
 
 print("begun", flush=True)
@@ -214,6 +219,7 @@ FOCUSED = """
 """
 
 
+@pytest.mark.thorough
 def test_a_key_that_is_held_down_decides_once_and_the_view_has_the_keyboard_when_it_is_called(
     begin: Begin,
 ) -> None:
@@ -258,6 +264,7 @@ body => new MutationObserver(() => {
 """
 
 
+@pytest.mark.thorough
 def test_what_has_just_appeared_takes_no_yes(begin: Begin) -> None:
     with begin([edit("* 3", "* 2"), {"text": "Done."}]) as bench:
         bench.open("tariff.py")
@@ -272,6 +279,7 @@ def test_what_has_just_appeared_takes_no_yes(begin: Begin) -> None:
         assert bench.text() == BEFORE.replace("* 3", "* 2")
 
 
+@pytest.mark.thorough
 def test_a_late_click_on_a_message_changes_nothing_and_says_so(begin: Begin) -> None:
     slowly = {"text": "Slowly. " * 40, "chunk": 8, "delay": 0.1} | edit("* 3", "* 2")
     with begin([slowly, {"text": "Done."}]) as bench:
