@@ -92,6 +92,7 @@ async def test_promise_4_a_part_that_stays_is_told_and_can_be_taken_back(begin):
     assert editor.text("tariff.py") == text.replace("* 3", "* 4")
 
 
+@pytest.mark.thorough
 async def test_promise_4_of_several_changes_a_part_that_stays_is_named(begin):
     patch = (
         "*** Begin Patch\n*** Add File: new.txt\n+new\n*** Update File: tariff.py\n@@\n-def price(hours):\n"

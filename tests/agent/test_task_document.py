@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from scripting import FIX, call, step
 
+from everyday import some
 from outrider.agent.task_document import keeper, writing
 from outrider.agent.task_document.writing import MOST_FAILURES
 from outrider.lsp import profile as profiles
@@ -315,7 +316,7 @@ SLOW = {"never-answers-edits", "types-before-every-edit"}
 OTHERS = [one for one in (*BAD_EDITS, *MOVING, NEOVIM, EGLOT, VIM_LSP) if one.name not in SLOW]
 
 
-@pytest.mark.parametrize("profile", OTHERS, ids=str)
+@pytest.mark.parametrize("profile", some(OTHERS, 4), ids=str)
 async def test_no_client_makes_it_lose_what_is_written(profile, begin):
     editor = await begin(profile, [step(ASK), {"text": "Done."}], {"events": False}, answers=[])
     await opened(editor)

@@ -36,6 +36,7 @@ def sessions_of(events):
     return {event["sessionId"] for event in events}
 
 
+@pytest.mark.thorough
 def test_what_lists_and_checks_is_json_too(run, capfd):
     _, events, _ = run("Begin.")
     folder = str(run.folder)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from everyday import some
 from outrider.cli import main as command_line
 from outrider.cli.demo import lay_out
 from outrider.cli.exits import ExitCode
@@ -60,24 +61,27 @@ def test_a_slip_is_a_usage_error_that_says_what(argv, words, capsys):
 
 @pytest.mark.parametrize(
     "argv",
-    [
-        ["run", "x"],
-        ["run", "x", "-C", "/"],
-        ["run", "x", "--state-dir", "state"],
-        ["run", "x", "--model", "scripted:script.json"],
-        ["sessions"],
-        ["doctor"],
-        ["export"],
-        ["changes"],
-        ["undo"],
-        ["trust", "add", "."],
-        ["permissions", "list"],
-        ["scenario", "check", "a.toml"],
-        ["prompt"],
-        ["events", "ses_1"],
-        ["models"],
-        ["trust", "list"],
-    ],
+    some(
+        [
+            ["run", "x"],
+            ["run", "x", "-C", "/"],
+            ["run", "x", "--state-dir", "state"],
+            ["run", "x", "--model", "scripted:script.json"],
+            ["sessions"],
+            ["doctor"],
+            ["export"],
+            ["changes"],
+            ["undo"],
+            ["trust", "add", "."],
+            ["permissions", "list"],
+            ["scenario", "check", "a.toml"],
+            ["prompt"],
+            ["events", "ses_1"],
+            ["models"],
+            ["trust", "list"],
+        ],
+        6,
+    ),
 )
 def test_without_a_working_directory_it_says_so_in_one_line_or_does_not_need_one(argv, tmp_path):
     begin = "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone');"

@@ -118,6 +118,7 @@ def test_a_task_of_another_process_is_seen_steered_and_cancelled(outrider):
     assert told(outrider("sessions --json"))["sessions"] == []
 
 
+@pytest.mark.thorough
 def test_a_text_for_the_model_is_read_from_standard_input(outrider, tmp_path, monkeypatch):
     outrider.start(SLEEP, DONE, until="tool.started")
     (tmp_path / "text").write_text("From a file.")
@@ -139,6 +140,7 @@ def test_a_job_of_another_process_is_listed_read_and_ended(outrider):
     assert (code, "there is no job 'nosuch'" in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_it_is_said_that_nothing_runs_and_which_of_several_may_be_meant(outrider):
     for line in ("steer x", "cancel", "wait"):
         assert outrider(line)[::2] == (1, "error: this folder has no sessions yet\n")
@@ -152,6 +154,7 @@ def test_it_is_said_that_nothing_runs_and_which_of_several_may_be_meant(outrider
     assert all(one in err for one in sessions)
 
 
+@pytest.mark.thorough
 def test_a_task_that_waits_is_cancelled_and_waited_for(outrider):
     assert outrider(f"run 'Go.' --model {outrider.script(ASK, DONE)}")[0] == 3
     assert "asks: " in outrider("status")[1]

@@ -185,6 +185,7 @@ def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table
     assert outrider("undo").stdout == f"undone: {shown} (1 hunk)\n"
 
 
+@pytest.mark.thorough
 def test_what_a_redo_did_to_a_file_is_said(outrider, tmp_path):
     calls = [
         {"name": "delete_file", "input": {"path": "del.txt"}},
@@ -208,6 +209,7 @@ def test_what_a_redo_did_to_a_file_is_said(outrider, tmp_path):
     }, redone.stderr
 
 
+@pytest.mark.thorough
 def test_what_is_undone_already_is_not_undone_again_with_an_id_or_without(outrider):
     assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
     change = next(word for word in outrider("changes").stdout.split() if word.endswith("#1"))
@@ -255,6 +257,7 @@ def test_an_undo_says_what_is_missing(outrider):
         assert "there is no hunk, change, call or turn 'chg_9'" in unknown.stderr
 
 
+@pytest.mark.thorough
 def test_an_undo_of_a_part_is_a_failure_and_changes_show_whole_ids(outrider, tmp_path):
     path = f"{'a-long-name-' * 8}.txt"
     make = {"name": "write_file", "input": {"path": path, "content": "x\n"}}
@@ -273,6 +276,7 @@ def test_an_undo_of_a_part_is_a_failure_and_changes_show_whole_ids(outrider, tmp
     assert "no longer exists" in undone.stdout
 
 
+@pytest.mark.thorough
 def test_what_an_undo_leaves_is_said_once(outrider, tmp_path):
     assert outrider("run", "fix it", "--yes-to", "edits", script=[FIX, DONE]).returncode == 0
     (tmp_path / "workspace" / "a.py").write_text("three\n")
@@ -283,6 +287,7 @@ def test_what_an_undo_leaves_is_said_once(outrider, tmp_path):
     )
 
 
+@pytest.mark.thorough
 def test_an_undo_that_takes_nothing_back_is_a_failure_and_shows_no_file(outrider, tmp_path):
     rename = {"tool_calls": [{"name": "rename_file", "input": {"from": "a.py", "to": "b.py"}}]}
     assert outrider("run", "rename", "--yes-to", "edits", script=[rename, DONE]).returncode == 0
@@ -293,6 +298,7 @@ def test_an_undo_that_takes_nothing_back_is_a_failure_and_shows_no_file(outrider
 
 
 @pytest.mark.parametrize("named", [True, False])
+@pytest.mark.thorough
 def test_a_session_without_changes_has_none(named, outrider, tmp_path):
     ran = outrider("run", "look", "--json", script=[DONE])
     session = session_of(tmp_path, ran)

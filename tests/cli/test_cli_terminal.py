@@ -87,6 +87,7 @@ def shell(tmp_path):
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.thorough
 def test_what_is_typed_before_a_question_answers_none(shell, tmp_path):
     one = shell(SCRIPT)
     one.wait("thinking")

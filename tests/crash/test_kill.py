@@ -17,6 +17,7 @@ from crash_scenario import (
     whole_log,
 )
 
+from everyday import some
 from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import embedded, scripted, start_session
 from outrider_protocol import ANSWER, EVENT_NOTIFICATION, RUN, UNDO
@@ -79,7 +80,7 @@ async def cut_off(editor, kind):
     return list(editor.events)
 
 
-@pytest.mark.parametrize(("kind", "count"), BOUNDARIES)
+@pytest.mark.parametrize(("kind", "count"), some(BOUNDARIES, 8))
 async def test_a_killed_server_is_replaced_and_nothing_is_lost_or_done_twice(workspace, kind, count):
     cut = Cut(workspace)
     before = {name: (workspace / name).read_text() for name in cut.expected() if name != NEW}
@@ -140,8 +141,11 @@ PARTS = {
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("edit.proposed", 4), ("tool.started", 1)]
-    + [(kind, count) for kind in ("edit.applying", "edit.applied") for count in (1, 2, 3, 4)],
+    [
+        ("edit.proposed", 4),
+        ("tool.started", 1),
+        *some([(kind, count) for kind in ("edit.applying", "edit.applied") for count in (1, 2, 3, 4)], 4),
+    ],
 )
 async def test_a_patch_that_is_cut_off_says_which_of_its_changes_are_in_place(workspace, kind, count):
     turns = [

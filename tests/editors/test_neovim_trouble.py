@@ -7,6 +7,7 @@ import sys
 import time
 
 import neovim_driver
+import pytest
 from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, SERVE, call, until
 
 
@@ -226,6 +227,7 @@ vim.uv.new_timer():start(100, 100, vim.schedule_wrap(function() ticks = ticks + 
 """
 
 
+@pytest.mark.thorough
 def test_a_server_is_asked_whether_it_answers_only_while_it_is_at_work(plugin):
     slow = {"text": "Done. " * 20, "chunk": 2, "delay": 0.1}
     nvim = plugin([EDIT, slow], setup={"answer_seconds": 0.1}).ready()
@@ -240,6 +242,8 @@ def test_a_server_is_asked_whether_it_answers_only_while_it_is_at_work(plugin):
 
 SAVES = """
 import json, pathlib, sys
+
+import pytest
 
 def send(message):
     body = json.dumps({"jsonrpc": "2.0", **message})
