@@ -496,14 +496,18 @@ def errors(editor):
 
 
 @pytest.mark.usefixtures("replayed_at_once")
-async def test_a_language_of_the_workspace_without_a_server_is_named_once_in_a_session(begin, workspace):
+async def test_a_language_without_a_server_is_named_once_in_a_session_and_said_once_to_the_user(
+    begin, workspace
+):
     (workspace / "go.mod").write_text("module tariff\n")
     (workspace / "main.go").write_text("package main\n")
-    turns = [step(call("read_file", path="main.go")), DONE, DONE]
+    turns = [step(call("read_file", path="main.go")), DONE, DONE, DONE]
     editor = await begin("neovim-0.11", turns, {"languageServers": {"gopls": {}}})
     await editor.run("Look.")
     await editor.run("Again.", sessionId=editor.events[0]["sessionId"])
     assert errors(editor) == [("language_server", MISSING)]
+    await editor.run("Another task.")
+    assert errors(editor) == [("language_server", MISSING)] * 2
     said = [(one.level, one.text) for one in editor.said if "language server" in one.text]
     assert said == [(2, f"Outrider: {MISSING}")]
 

@@ -130,7 +130,7 @@ def test_a_task_by_code_action_edits_the_buffer_as_one_undo_step_and_undo_keeps_
     editor.take("Outrider: redo")
     editor.wait_for_buffer(AFTER + "# typed by the user\n")
     # Emacs tells of an edit only when no command is being done: it must not be missed for that.
-    (said,) = editor.said()
+    *_, said = editor.said()
     assert said.startswith("Outrider, completed: Fixed.")
 
 

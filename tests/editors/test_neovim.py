@@ -126,7 +126,9 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
         ["Allow once", "Allow once"],
     )
     nvim.command("outrider.run", {"prompt": "fix the price"})
-    nvim.wait("_G.said[1] ~= nil and _G.said[1]:find('continues as soon as tariff.py is saved') ~= nil")
+    nvim.wait(
+        "_G.said[#_G.said] ~= nil and _G.said[#_G.said]:find('continues as soon as tariff.py is saved') ~= nil"
+    )
     assert nvim.text == AFTER
     assert nvim.file.read_text() == BEFORE, "the edit must be in the buffer only"
     assert nvim.lua("return _G.asked")[0][1] == [
@@ -156,7 +158,7 @@ def test_a_task_by_command_edits_the_buffer_as_one_undo_step_and_undo_keeps_what
 def test_the_commands_of_the_recipe_give_a_task_and_take_it_back(neovim):
     nvim = neovim([EDIT, {"text": "Fixed."}], ["Allow once"])
     nvim.ex("Task fix the price")
-    nvim.wait("_G.said[1] ~= nil and _G.said[1]:find('completed') ~= nil")
+    nvim.wait("_G.said[#_G.said] ~= nil and _G.said[#_G.said]:find('completed') ~= nil")
     assert nvim.text == AFTER
     nvim.ex("TaskUndo")
     nvim.wait(f"vim.fn.getline(3) == {json.dumps('    return hours * 3')}")

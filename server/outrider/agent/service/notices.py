@@ -53,6 +53,8 @@ class Notices:
         """Models of whose cost it was said that it is not known."""
         self._unread: set[str] = set()
         """Models of which it was said that their calls were not read."""
+        self._lacking: set[str] = set()
+        """What was said of language servers that do not run."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_event(self, event: LoggedEvent) -> None:
@@ -68,10 +70,13 @@ class Notices:
                     f"Outrider asks about commands as in permission mode auto-edit: {event.data['reason']}."
                 )
                 self._say(event.session_id, "warning", text)
+            case "error" if event.data["code"] == "language_server":
+                # Each session has it in its log. Without a language server all goes on, so the user hears it once.
+                if event.data["message"] not in self._lacking:
+                    self._lacking.add(event.data["message"])
+                    self._say(event.session_id, "warning", f"Outrider: {event.data['message']}")
             case "error":
-                # Without a language server all goes on, if less is known.
-                level = "warning" if event.data["code"] == "language_server" else "error"
-                self._say(event.session_id, level, f"Outrider: {event.data['message']}")
+                self._say(event.session_id, "error", f"Outrider: {event.data['message']}")
             case _:
                 self._follow(event, event.turn_id or "")
 
