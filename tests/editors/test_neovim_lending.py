@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from neovim_plugin import EVERY_VERSION, call, until
+from neovim_plugin import ANY_VERSION, EVERY_VERSION, call, until
 
 from outrider.testing import language_server
 
@@ -88,7 +88,7 @@ LOOKS = [
 ]
 
 
-@EVERY_VERSION
+@ANY_VERSION
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_what_neovims_server_knows_of_files_that_are_not_open_starts_none_of_ours(plugin, version, encoding):
     answers = seen(
@@ -112,7 +112,7 @@ def test_what_neovims_server_knows_of_files_that_are_not_open_starts_none_of_our
     nvim.wait(attached)
 
 
-@EVERY_VERSION
+@ANY_VERSION
 @pytest.mark.parametrize("actions", ["edit", "resolve", "command"])
 def test_an_action_of_neovims_server_is_shown_and_asked_about_and_a_command_is_not(plugin, version, actions):
     turns = [

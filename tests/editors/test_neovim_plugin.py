@@ -1,7 +1,7 @@
 """The plugin of `editors/neovim` in a real Neovim: what a user does, by commands and keys, and what they see."""
 
 import pytest
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, call, running, until
+from neovim_plugin import AFTER, ANY_VERSION, BEFORE, DONE, EDIT, EVERY_VERSION, call, running, until
 
 
 @EVERY_VERSION
@@ -125,7 +125,7 @@ def test_what_is_typed_beside_a_proposal_makes_it_be_asked_again_at_its_new_plac
     assert nvim.text == "# what a price is\n" + AFTER
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_undo_of_a_turn_keeps_what_was_typed_since(plugin, version):
     nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
@@ -258,7 +258,7 @@ def test_steering_and_a_question_answered_by_command(plugin):
     nvim.until_done()
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_selection_and_problems_of_all_servers_go_with_the_task(plugin, version):
     nvim = plugin(
         [

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from neovim_plugin import AFTER, DONE, EDIT, EVERY_VERSION, SERVE
+from neovim_plugin import AFTER, ANY_VERSION, DONE, EDIT, SERVE
 
 GATED = """
 import os, pathlib, sys, time
@@ -50,7 +50,7 @@ def until_sent(nvim, wanted):
     nvim.wait(f"tasks() == '{wanted}'")
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_task_goes_to_the_server_of_its_file_and_waits_for_it_where_another_runs(plugin, version):
     nvim = plugin([DONE], version=version).ready()
     second = open_project(nvim, "second")
@@ -130,7 +130,7 @@ def test_a_server_that_ended_is_started_again_and_that_of_another_project_left_a
     assert after["workspace"] != before["workspace"]
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_server_that_the_person_stopped_comes_again_with_its_session(plugin, version):
     nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
@@ -148,7 +148,7 @@ def test_a_server_that_the_person_stopped_comes_again_with_its_session(plugin, v
     assert nvim.text == AFTER
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_folder_named_like_a_variable_of_the_environment_is_itself(plugin, version):
     nvim = plugin([DONE], version=version).ready()
     folder = nvim.file.parents[1] / "a$HOME"

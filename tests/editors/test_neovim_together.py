@@ -1,7 +1,7 @@
 """The edits of one step in a real Neovim: one question, in which each of them can be answered by itself."""
 
 import pytest
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION
+from neovim_plugin import AFTER, ANY_VERSION, BEFORE, DONE, EDIT
 
 NAMES = ("two.txt", "three.txt", "four.txt")
 
@@ -31,7 +31,7 @@ KEYS = "  a allow all 4 · r reject all · n reject all with a note · d diffs"
 ALONE = "  On the line of an edit these keys answer it alone."
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_all_of_them_are_one_question_and_allowed_by_one_key(plugin, version):
     nvim = plugin([step(*NAMES), DONE], version=version).ready()
     nvim.run().until_asked(4)

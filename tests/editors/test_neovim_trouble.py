@@ -8,7 +8,7 @@ import time
 
 import neovim_driver
 import pytest
-from neovim_plugin import AFTER, BEFORE, DONE, EDIT, EVERY_VERSION, SERVE, call, until
+from neovim_plugin import AFTER, ANY_VERSION, BEFORE, DONE, EDIT, SERVE, call, until
 
 
 def program(folder, text):
@@ -18,7 +18,7 @@ def program(folder, text):
     return [sys.executable, str(path)]
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin, version):
     nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
@@ -65,7 +65,7 @@ def test_an_answer_that_the_server_did_not_take_before_it_ended_is_none(plugin):
     assert nvim.text == AFTER
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_missing_server_is_named_with_what_to_do(plugin, version):
     nvim = plugin(command=["no-such-outrider", "serve"], version=version)
     nvim.ex("Outrider run fix it")
@@ -193,7 +193,7 @@ server.wait()
 """Hands on what is said, and once says something of its own before an answer of the user."""
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_nonsense_in_the_middle_is_told_and_a_restart_goes_on(plugin, tmp_path, version):
     command = program(tmp_path, BABBLES)
     nvim = plugin([EDIT, EDIT, DONE], command=command, setup={"answer_seconds": 1}, version=version).ready()
@@ -315,7 +315,7 @@ def asks_a_key(nvim):
     return nvim.rpc.request("nvim_get_mode")["mode"].startswith("r")
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_file_that_changed_on_the_disk_is_not_written_over_by_a_key_that_is_typed(plugin, version):
     nvim = plugin(
         [EDIT, call("run_command", command="cat tariff.py"), DONE],
@@ -339,7 +339,7 @@ def test_a_file_that_changed_on_the_disk_is_not_written_over_by_a_key_that_is_ty
     assert nvim.file.read_text() == AFTER
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_file_that_a_command_changed_under_what_is_typed_takes_no_key(plugin, version):
     nvim = plugin([call("run_command", command="echo '# more' >> tariff.py"), DONE], version=version)
     nvim.ready().rpc.request("nvim_ui_attach", 80, 24, {})
@@ -362,7 +362,7 @@ def test_a_buffer_that_another_plugin_writes_and_does_not_is_no_saved_one(plugin
     assert saved["failed"] == [{"uri": uri, "reason": f"{nvim.file}: it is still modified"}]
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_plugin_that_is_loaded_again_asks_again(plugin, version):
     nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()
@@ -486,7 +486,7 @@ def test_a_refusal_that_ends_in_a_dot_gets_no_second_one(plugin):
     nvim.wait("heard('Outrider: No folder is open. `:Outrider run` without a task')")
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_task_that_is_refused_is_sent_again_as_it_was(plugin, version):
     nvim = plugin([DONE], texts=["Two an hour"], version=version).ready()
     nvim.ex("Outrider model nobody/knows")
@@ -522,7 +522,7 @@ def test_a_refused_task_is_not_offered_once_a_later_one_is_taken(plugin):
     assert nvim.lua("return _G.asked") == [["Task: "]]
 
 
-@EVERY_VERSION
+@ANY_VERSION
 def test_a_task_whose_server_ended_while_it_was_written_is_not_lost(plugin, version):
     nvim = plugin([DONE], version=version).ready()
     nvim.lua("_G.input = vim.ui.input\nvim.ui.input = function(_, done) _G.write = done end")
