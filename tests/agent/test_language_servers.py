@@ -561,8 +561,9 @@ async def test_a_folder_that_is_not_trusted_is_said_to_be_so_and_not_to_want_no_
     editor = await begin("neovim-0.11", [DONE], settings)
     await editor.run("Look.")
     line = f"no language server runs in {code}: the folder is not trusted; `outrider trust add` there says that it is"
-    told = [("language_server", line)] if trusted is None else []
+    told = [("untrusted_folder", line)] if trusted is None else []
     assert errors(editor) == told
+    assert [one.text for one in editor.said if "language server" in one.text] == []
     checks = (await editor.command("outrider.doctor"))["checks"]
     assert [(one["status"], one["detail"]) for one in checks if one["name"] == "languages"] == [
         ("warn", line)

@@ -126,6 +126,21 @@ def test_a_question_is_told_on_one_line_however_long_it_is(plugin):
     nvim.wait("heard('Outrider asks: Edit tariff.py (+1 −1) (:Outrider answer)')")
 
 
+def test_a_warning_that_nobody_asked_for_is_told_on_one_line_and_kept_whole(plugin):
+    nvim = plugin([DONE]).ready()
+    told, room = nvim.lua("""
+        local show = vim.lsp.get_clients({ name = 'outrider' })[1].handlers['window/showMessage']
+        show(nil, { type = 2, message = 'Outrider: ' .. ('long '):rep(100) }, { client_id = 1 })
+        return { _G.said[#_G.said], vim.v.echospace }
+    """)
+    assert told.startswith("Outrider: long long")
+    assert nvim.lua("return vim.fn.strdisplaywidth(...)", told) <= room
+    nvim.ex("Outrider log")
+    nvim.wait(
+        "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), ' '):find(('long '):rep(90), 1, true) ~= nil"
+    )
+
+
 ECHO = """
 local keep = vim.notify
 vim.notify = function(text) keep(text); vim.api.nvim_echo({ { text } }, true, {}) end

@@ -202,5 +202,6 @@ async def test_a_folder_that_is_not_trusted_is_named_unless_that_was_decided(pro
     sources.untrusted = {root: trust}
     async with house(root, ALL, sources=sources) as languages:
         line = f"no language server runs in {root}: {HOW_TO_TRUST}"
-        assert await languages.lacking() == [line] * told
+        assert await languages.undecided() == [line] * told
+        assert await languages.lacking() == []
         assert await languages.withheld() == [line]

@@ -28,6 +28,8 @@ _WHY: Final = {
     "step": "a step",
     "side_task": "no step",
 }
+_MISSED: Final = ("language_server", "untrusted_folder")
+"""Errors without which all goes on, if less is known."""
 
 
 def again(data: logged.ModelRetried) -> str:
@@ -395,9 +397,7 @@ class Renderer:
                     f"the budget {event['data']['limit']} = {event['data']['allowed']:g} is spent", "yellow"
                 )
             case "error" if not self.problems.said_before(event["data"]["message"]):
-                word, style = (
-                    ("warning", "yellow") if event["data"]["code"] == "language_server" else ("error", "red")
-                )
+                word, style = ("warning", "yellow") if event["data"]["code"] in _MISSED else ("error", "red")
                 self._line(f"{word}: {visible(event['data']['message'])} ({event['data']['code']})", style)
             case _:
                 pass

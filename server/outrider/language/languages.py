@@ -319,11 +319,29 @@ class Languages:
         return here
 
     async def lacking(self) -> list[str]:
-        """What the user should know once: languages without a server, and folders in which none may run; after a colon what to do.
+        """What the user should know once of languages without a server; after a colon what to do.
 
         A language counts where it has a project with files, and where somebody asked; not where the editor serves it.
         """
-        said: list[str] = []
+        said = [
+            f"there is no language server for {language}: install one of {here.missing[language]}"
+            for folder, here, language in await self._unserved()
+            if folder not in self.sources.untrusted and language in here.missing
+        ]
+        return list(dict.fromkeys(said))
+
+    async def undecided(self) -> list[str]:
+        """The same of folders in which servers would run if somebody had said that they are trusted."""
+        said = [
+            f"no language server runs in {folder}: {_UNTRUSTED}"
+            for folder, _, _ in await self._unserved()
+            if folder in self.sources.untrusted
+        ]
+        return list(dict.fromkeys(said))
+
+    async def _unserved(self) -> list[tuple[Path, _Here, str]]:
+        """The languages that count and that the editor does not serve, with their folders."""
+        found: list[tuple[Path, _Here, str]] = []
         for folder in self._all_folders:
             if self.sources.untrusted.get(folder) == "refused":
                 continue
@@ -334,13 +352,8 @@ class Languages:
                     continue
                 if asked is not None and await self.lends(asked):
                     continue
-                if folder in self.sources.untrusted:
-                    said.append(f"no language server runs in {folder}: {_UNTRUSTED}")
-                elif language in here.missing:
-                    said.append(
-                        f"there is no language server for {language}: install one of {here.missing[language]}"
-                    )
-        return list(dict.fromkeys(said))
+                found.append((folder, here, language))
+        return found
 
     async def withheld(self) -> list[str]:
         """The folders with code in which no server runs, since they are not trusted; after a colon what to do."""

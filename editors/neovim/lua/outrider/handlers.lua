@@ -50,10 +50,10 @@ function M.all()
     end,
     ['window/showMessage'] = function(_, params)
       local kind = KINDS[params.type] or 'info'
-      if kind == 'info' then
-        log.tell(params.message)
-      else
+      if kind == 'error' then
         log.say(kind, params.message)
+      else
+        log.tell(kind, params.message)
       end
     end,
     ['window/logMessage'] = function(_, params)

@@ -33,10 +33,12 @@ end
 
 --- Tell the user, on one line, what no command of theirs brought: a longer message would stop the editor, and take
 --- the next key of what is typed. All of it is kept.
+---@param kind 'warning'|'info'
 ---@param text string
-function M.tell(text)
-  M.keep(3, text)
-  vim.notify(drawing.fit(text, vim.v.echospace), vim.log.levels.INFO, { title = 'Outrider' })
+function M.tell(kind, text)
+  local number = kind == 'warning' and 2 or 3
+  M.keep(number, text)
+  vim.notify(drawing.fit(text, vim.v.echospace), LEVELS[number], { title = 'Outrider' })
 end
 
 --- Where Neovim writes what servers print.

@@ -406,10 +406,14 @@ class Turn:
             self._asker.offers(Offer(specs, in_short=self._in_short))
 
     async def _tell_of_servers(self) -> None:
-        """Say of each MCP server that does not run why, and which language server is missing, once in a session."""
+        """Say once in a session why an MCP server does not run, which language server is missing, and where none may run."""
         told = self._record.state.told_errors
-        troubles = {"mcp_server": self._services.brought.servers.troubles(late=not self._state.steps)}
-        troubles["language_server"] = await self._services.languages.lacking()
+        languages = self._services.languages
+        troubles = {
+            "mcp_server": self._services.brought.servers.troubles(late=not self._state.steps),
+            "language_server": await languages.lacking(),
+            "untrusted_folder": await languages.undecided(),
+        }
         for code, messages in troubles.items():
             for message in messages:
                 if without_reason(message) not in told:

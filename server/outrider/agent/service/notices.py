@@ -75,6 +75,8 @@ class Notices:
                 if event.data["message"] not in self._lacking:
                     self._lacking.add(event.data["message"])
                     self._say(event.session_id, "warning", f"Outrider: {event.data['message']}")
+            case "error" if event.data["code"] == "untrusted_folder":
+                pass  # As it was decided, or left; a message that takes the keys of an editor is no way to ask again.
             case "error":
                 self._say(event.session_id, "error", f"Outrider: {event.data['message']}")
             case _:
