@@ -54,6 +54,11 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: item.path.name == "test_all_sessions.py")
 
 
+def pytest_xdist_auto_num_workers(config):
+    """Half as many again as there are processors: a third of the time a test waits, for a process or an editor."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
+
+
 def pytest_sessionstart(session):
     """Who counts how often a test was tried again answers at once: else each test waits 40 ms for an acknowledgement of TCP."""
     if counts := getattr(getattr(session.config, "failures_db", None), "sock", None):
