@@ -54,6 +54,7 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: item.path.name == "test_all_sessions.py")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Half as many again as there are processors: a third of the time a test waits, for a process or an editor."""
     return max(2, (os.cpu_count() or 1) * 3 // 2)

@@ -98,7 +98,7 @@ _MODELS, _ALL_ELSE = {"pydantic", "outrider_protocol.settings"}, {"outrider.app"
         ("permissions list --json", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
         ("permissions add deny curl", {"outrider.tools.run_command", *_MODELS, *_ALL_ELSE}),
         ("permissions remove rule_x", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
-        ("permissions check ls", _ALL_ELSE),
+        ("permissions check ls", {"outrider_protocol.events", *_ALL_ELSE}),
         ("sessions", {"tree_sitter", "outrider.lsp.client", "outrider_protocol.commands", *_ALL_ELSE}),
     ],
 )

@@ -11,7 +11,6 @@ from typing import Final
 
 from outrider.permissions.policy.commands import Command, Objects
 from outrider.permissions.policy.protected_files import IGNORE_FILE
-from outrider.permissions.policy.rules import RUN
 from outrider.permissions.programs.git import (
     as_they_were,
     named_objects,
@@ -39,7 +38,6 @@ from outrider.processes import SpawnProblem, Supervisor, collect
 from outrider.processes.environment import found_as, is_of, own_program
 from outrider.workspace.paths import OWN_FOLDER, Folders, PathProblem
 from outrider.workspace.watch.hidden_files import HiddenFiles, HiddenPlaces
-from outrider_protocol.events import RulePattern
 
 MOST_MATCHES: Final = 2000
 """Files that one pattern may stand for."""
@@ -583,11 +581,3 @@ def secret_files_named(line: CommandLine, cwd: Path) -> list[Path]:
             paths = (path for text in texts for path in (text, *_paths_in(text)))
             found |= {base / path: None for path in paths if is_secret_file(path) for base in bases}
     return list(found)
-
-
-def rules_for(command: Command) -> tuple[RulePattern, ...]:
-    """The rules that would allow a command from now on; empty where none can."""
-    return tuple(
-        RulePattern(tool=RUN, command=pattern.text, exact=True if pattern.is_exact else None, script=script)
-        for pattern, script in command.allowing
-    )

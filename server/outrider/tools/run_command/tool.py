@@ -18,6 +18,7 @@ from pydantic import Field
 from outrider.permissions.policy.commands import Command
 from outrider.permissions.policy.decide import Access, NoSandbox
 from outrider.permissions.policy.protected_files import IGNORE_FILE
+from outrider.permissions.policy.rules import RUN
 from outrider.permissions.secrets.secret_files import MOST_BYTES
 from outrider.permissions.shell.reading import LONGEST
 from outrider.permissions.shell.tree import leaves_running, tree_of
@@ -32,7 +33,6 @@ from outrider.tools.run_command import checks, cut_off, effects, planted, put_ba
 from outrider.tools.run_command.command_line import (
     folders_on_the_way,
     look_at,
-    rules_for,
     secret_files_named,
     with_objects,
 )
@@ -45,7 +45,7 @@ from outrider.tools.unsaved import saved_by_client
 from outrider.workspace.paths import OWN_FOLDER, PathProblem
 from outrider.workspace.watch.obeyed_files import Sight
 from outrider_protocol import RUN_OUTSIDE, RUN_WITHOUT_SAVING, SAVE_AND_CONTINUE, SAVE_CANCEL
-from outrider_protocol.events import CheckFailure, CheckKind, JobFinished, JobStarted, Ran
+from outrider_protocol.events import CheckFailure, CheckKind, JobFinished, JobStarted, Ran, RulePattern
 
 MOST_NAMED = 3
 """Hidden files that a result names."""
@@ -145,7 +145,7 @@ async def plan_run(params: RunCommand, call: ToolCall, context: ToolContext) -> 
                 is_check=context.user.demanded(call),
             ),
             run.described(),
-            rules_for(command) if grant else (),
+            _rules_for(command) if grant else (),
         )
     )
     return Action(
@@ -201,6 +201,14 @@ async def _as_asked(
     if with_network.confinement is None:
         return error(f"No sandbox here can leave the network open: {with_network.told}")
     return with_network, "the model asks to run it with the network"
+
+
+def _rules_for(command: Command) -> tuple[RulePattern, ...]:
+    """The rules that would allow a command from now on; empty where none can."""
+    return tuple(
+        RulePattern(tool=RUN, command=pattern.text, exact=True if pattern.is_exact else None, script=script)
+        for pattern, script in command.allowing
+    )
 
 
 def _reason(params: RunCommand) -> str:
