@@ -206,6 +206,9 @@ async def test_a_secret_is_not_echoed_and_may_be_pasted(typed):
     before = termios.tcgetattr(keys._descriptor)
     press(b"typed too early\r")
     asking = asyncio.ensure_future(keys.secret(drawn.append))
+    async with asyncio.timeout(20):
+        while not drawn:
+            await asyncio.sleep(0.01)
     done, _ = await asyncio.wait({asking}, timeout=0.5)
     assert (drawn, not done) == ([False], True)
     assert not termios.tcgetattr(keys._descriptor)[3] & termios.ECHO
