@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from everyday import some
 from outrider.testing.scenario_files.expectations import play_and_judge
 from outrider.testing.scenario_files.from_export import Untold, scenario_of, written
 from outrider.testing.scenario_files.play import play
@@ -36,7 +37,7 @@ def is_recordable(scenario):
     return set(steps) <= KNOWN_STEPS and scenario.name not in NOT_IN_THE_LOG
 
 
-@pytest.mark.parametrize("path", list(recordable()))
+@pytest.mark.parametrize("path", some(recordable(), 24))
 async def test_an_exported_scenario_is_a_scenario(path, tmp_path):
     scenario = load_scenario(path)
     (tmp_path / "first").mkdir()

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from everyday import some
 from outrider.testing.diffs import line_diff
 from outrider.testing.editor.profiles import PROFILES
 from outrider.testing.scenario_files.expectations import play_and_judge
@@ -581,7 +582,7 @@ FAILS = {
 }
 
 
-@pytest.mark.parametrize("name", FAILS)
+@pytest.mark.parametrize("name", some(FAILS, 16))
 async def test_what_does_not_hold_is_shown(shown, name):
     change, lines = FAILS[name]
     text = "\n".join(await shown(change))
@@ -739,7 +740,7 @@ async def test_a_transcript_is_not_written_through_a_link(shown, tmp_path):
 # --- a scenario without expectations -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", [name for name, it in PROFILES.items() if not it.stops_reading])
+@pytest.mark.parametrize("profile", some((name for name, it in PROFILES.items() if not it.stops_reading), 16))
 @pytest.mark.parametrize("change", [{}, edited(otherwise="Allow once", answers=[])], ids=["text", "edit"])
 async def test_without_expectations_nothing_fails(shown, profile, change):
     failures = await shown({**change, "profile": profile, "settings": {"limits": {"askSeconds": 0.1}}})
