@@ -9,6 +9,7 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -46,12 +47,33 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what only the thorough run wants, unless it is asked for by name. What replays the sessions of all others comes last."""
+    """Leave out what only the thorough run wants, unless it is asked for by name, and give the order."""
     if not is_thorough() and not any("::" in asked for asked in config.args):
         left = set(left_to_the_thorough_run(items))
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
-    items.sort(key=lambda item: item.path.name == "test_all_sessions.py")
+    place = dict(zip(items, _places(items), strict=True))
+    items.sort(key=place.__getitem__)
+
+
+def _places(items):
+    """From 0 to 1: the type checker comes first, what replays the sessions of all others last, and editors all the way between.
+
+    They wait most of the time, and beside others of their kind the processors would wait with them.
+    """
+    counts, seen = Counter(map(_is_editor, items)), Counter()
+    for item in items:
+        kind = _is_editor(item)
+        seen[kind] += 1
+        yield ENDS.get(item.path.name, seen[kind] / (counts[kind] + 1))
+
+
+ENDS = {"test_structure.py": 0.0, "test_all_sessions.py": 1.0}
+
+
+def _is_editor(item):
+    # A file of the workbench's tests shares one window.
+    return item.path.parent.name == "editors" and not item.path.name.startswith("test_vscode")
 
 
 @pytest.hookimpl(optionalhook=True)
