@@ -201,6 +201,17 @@ def test_an_undo_is_foreseen_and_changes_nothing(outrider):
     assert file.read_text() == "one\n"
 
 
+def test_an_undo_of_the_turn_before_is_foreseen_and_changes_nothing(outrider):
+    model = outrider.script(EDIT, DONE, DONE)
+    assert outrider(f"run 'Go.' --yes-to all --model {model}")[0] == 1, "an answer is left"
+    assert outrider(f"run 'Look.' --last --model {model}")[0] == 0
+    code, out, err = outrider("undo --dry-run")
+    assert (code, out.splitlines()[1:]) == (0, ["undone: a.py (1 hunk)"])
+    assert "this turn would be undone instead: Go." in err
+    assert told(outrider("undo --dry-run --json"))["undone"] == [{"path": "a.py", "hunks": 1}]
+    assert (outrider.folder / "a.py").read_text() == "two\n"
+
+
 def test_what_the_wire_can_do_the_command_line_can():
     names = {name.removeprefix("outrider.") for name in COMMANDS}
     here = {name.partition(" ")[0] for name in PRINTED} | {"export"}
