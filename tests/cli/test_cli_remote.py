@@ -212,6 +212,21 @@ def test_an_undo_of_the_turn_before_is_foreseen_and_changes_nothing(outrider):
     assert (outrider.folder / "a.py").read_text() == "two\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "begins"),
+    [
+        ("events ses_0", "error: there is no session 'ses_0'; `outrider sessions` lists"),
+        ("rename ses_0 Name", "error: there is no session 'ses_0'; `outrider sessions` lists"),
+        ("run Go. --model no/model", "error: the model 'no/model' names an unknown provider"),
+    ],
+)
+def test_a_refusal_is_said_once(line, begins, outrider):
+    code, out, err = outrider(line)
+    assert (code, out) == (2, "")
+    (said,) = err.splitlines()
+    assert said.startswith(begins)
+
+
 def test_what_the_wire_can_do_the_command_line_can():
     names = {name.removeprefix("outrider.") for name in COMMANDS}
     here = {name.partition(" ")[0] for name in PRINTED} | {"export"}

@@ -77,7 +77,7 @@ async def server_of(
         ):
             yield client
     except CommandError as problem:
-        problems.error(explained(problem))
+        problems.error(explained(problem), told=str(problem))
         raise RefusedError(exit_of_refusal(problem)) from problem
     except ClientError as problem:
         problems.error(str(problem))

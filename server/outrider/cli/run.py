@@ -138,7 +138,7 @@ async def run_task(
         renderer.problems.error(str(problem))
         return Ended(ExitCode.USAGE, turn.session_id)
     except CommandError as problem:
-        renderer.problems.error(explained(problem))
+        renderer.problems.error(explained(problem), told=str(problem))
         return Ended(exit_of_refusal(problem), turn.session_id)
     except ClientError as problem:
         if turn.interrupts > 1:
@@ -342,7 +342,7 @@ class _Turn:
         try:
             await self._client.command(names.ANSWER, params)
         except CommandError as problem:
-            self._renderer.problems.error(explained(problem))
+            self._renderer.problems.error(explained(problem), told=str(problem))
         else:
             self._parked = False
 

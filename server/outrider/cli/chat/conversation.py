@@ -153,7 +153,7 @@ class Conversation:
                         task.cancel()
                     await asyncio.gather(*waiting, return_exceptions=True)
         except CommandError as problem:
-            problems.error(explained(problem))
+            problems.error(explained(problem), told=str(problem))
             self.code = ExitCode.USAGE
         except ClientError as problem:
             if not self.ended.is_set():
@@ -470,7 +470,7 @@ class Conversation:
         try:
             await work
         except CommandError as problem:
-            self.renderer.problems.error(explained(problem))
+            self.renderer.problems.error(explained(problem), told=str(problem))
         except ClientError as problem:
             if not self.ended.is_set():
                 self.renderer.problems.error(str(problem))
