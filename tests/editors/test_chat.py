@@ -53,8 +53,8 @@ def chatting(workspace, *turns, rows=24, columns=80, arguments=(), **environment
         terminal.close()
 
 
-def answer(terminal, *keys):
-    terminal.read("leave it")
+def answer(terminal, *keys, asked="leave it"):
+    terminal.read(asked)
     if keys[0] != "\t":
         terminal.wait(lambda: "(Tab" not in terminal.text)  # it takes no key before
     for key in keys:
@@ -346,6 +346,62 @@ def test_a_session_is_named_forked_and_deleted(workspace):
         terminal.wait("The session is deleted.")
         terminal.keys("/sessions\r")
         terminal.wait("Two tasks")
+
+
+def test_an_undo_of_an_earlier_task_is_asked_about(workspace):
+    with chatting(workspace, EDIT, DONE, {"text": "Nothing to do."}) as terminal:
+        terminal.keys("Two an hour.\r")
+        answer(terminal, "1", "\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+        terminal.keys("Look again.\r")
+        terminal.wait("Nothing to do.")
+        terminal.wait("ready")
+        terminal.keys("/undo\r")
+        terminal.wait("This one has: Two an hour.")
+        answer(terminal, "\x1b", asked="Undo it?")
+        terminal.wait(lambda: "Undo it?" not in terminal.text)
+        assert "hours * 2" in (workspace / "tariff.py").read_text()
+        terminal.keys("/undo\r")
+        answer(terminal, "y", "\r", asked="Undo it?")
+        terminal.wait("undone: tariff.py")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+
+
+def test_a_message_is_taken_back_with_its_files_and_sent_again(workspace):
+    again = {"text": "Four it is.", "expect": {"messages_lack": "Two an hour"}}
+    with chatting(workspace, EDIT, DONE, again) as terminal:
+        terminal.keys("/restore\r")
+        terminal.wait("There is no session yet.")
+        terminal.keys("Two an hour.\r")
+        answer(terminal, "1", "\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+        terminal.keys("/restore\r")
+        answer(terminal, "1", "\r", asked="back to before which")
+        answer(terminal, "1", "\r", asked="what goes back")
+        terminal.wait("undone: tariff.py")
+        terminal.wait("\n> Two an hour.\nready")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+        terminal.keys("\x15Four an hour.\r")
+        terminal.wait("Four it is.")
+
+
+def test_a_failed_task_is_tried_again_and_a_spent_budget_gone_on_with(workspace):
+    config = Path(surroundings_of(workspace)["XDG_CONFIG_HOME"], "outrider")
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text("retry.attempts = 1\nlimits.steps = 1\n")
+    look = {"tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}]}
+    cut = {"text": "Half of", "fault": {"kind": "cut", "after": 4}}
+    with chatting(workspace, cut, look, DONE) as terminal:
+        terminal.keys("Look.\r")
+        terminal.wait("failed")
+        terminal.wait("ready")
+        terminal.keys("/retry\r")
+        terminal.wait("budget")
+        terminal.wait("ready")
+        terminal.keys("/continue\r")
+        terminal.wait("really")
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}])

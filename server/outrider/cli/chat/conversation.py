@@ -214,6 +214,17 @@ class Conversation:
         events = await self._log(self.session_id) if self.session_id is not None else []
         return [str(event.get("turnId")) for event in events if event["type"] == "turn.started"]
 
+    async def messages(self) -> dict[str, str]:
+        """What the user said of what the model still knows: turn → the message that began it. Raises CommandError."""
+        said: dict[str, str] = {}
+        for event in await self._log(self.session_id) if self.session_id is not None else []:
+            if event["type"] == "turn.started":
+                said[str(event.get("turnId"))] = event["data"]["prompt"]
+            elif event["type"] == "conversation.restored":
+                for turn_id in event["data"]["turns"]:
+                    said.pop(turn_id, None)
+        return said
+
     def new(self) -> None:
         """Begin a session with the next message."""
         self.session_id = self.plan = None
@@ -374,6 +385,10 @@ class Conversation:
     async def start(self, plan: Path) -> None:
         """Carry out the plan document at an absolute path."""
         await self._begin(names.PLAN, {"uri": plan.as_uri()}, can_change=True)
+
+    async def go_on(self) -> None:
+        """Go on where the latest turn stopped, with new limits."""
+        await self._begin(names.CONTINUE, {}, can_change=False)
 
     async def _begin(self, command: str, params: Object, *, can_change: bool) -> None:
         if self.session_id is not None:
