@@ -168,6 +168,13 @@ def test_a_session_is_named_exported_deleted_and_taken_in_again(outrider, tmp_pa
     (session,) = told(outrider("sessions --json"))["sessions"]
     name = session["sessionId"]
     assert told(outrider(f"rename {name} 'The first' --json"))["title"] == "The first"
+    (found,) = told(outrider("sessions --search 'FIRST the' --json"))["sessions"]
+    assert (found["sessionId"], found["match"]["text"]) == (name, "The first")
+    assert outrider("sessions --search Done")[1].splitlines()[-1].strip() == "Done."
+    assert outrider("sessions --search nowhere")[1:] == (
+        "",
+        "no session of this folder has all these words in one text\n",
+    )
     assert outrider(f"export -o {tmp_path}/s.json")[0] == 0
     code, _, err = outrider(f"delete {name}")
     assert (code, "needs a terminal to ask in, or --yes" in err) == (2, True)

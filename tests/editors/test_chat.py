@@ -314,8 +314,13 @@ def test_sessions_and_pickers(workspace):
         terminal.wait("mode is ask")
         terminal.keys("/new\r")
         terminal.wait("begins a new session")
-        terminal.keys("/sessions 1\r")
-        terminal.wait(lambda: "> First task." in terminal.text.partition("begins a new session")[2])
+        terminal.keys("/sessions nowhere\r")
+        terminal.wait("no session of this folder has all these words")
+        terminal.resize(24, 40)
+        terminal.keys("/sessions first\r")
+        terminal.wait("completed  First task.")
+        answer(terminal, "1", "\r", asked="its number")
+        terminal.wait(lambda: "> First task." in terminal.text.partition("completed  First task.")[2])
 
 
 def test_a_session_is_named_forked_and_deleted(workspace):

@@ -322,6 +322,13 @@ def demo(
 
 @app.command()
 def sessions(
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="Only those in which one text has all these words: a name, a task or an answer.",
+        ),
+    ] = None,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
     as_json: Annotated[
@@ -332,7 +339,7 @@ def sessions(
     from outrider.cli.sessions import sessions as list_sessions
 
     options = settings(None, None, state_dir)
-    done = list_sessions(folder(workspace), options, console(), as_json=as_json)
+    done = list_sessions(folder(workspace), options, console(), search, as_json=as_json)
     raise ends(done)
 
 

@@ -15,7 +15,7 @@ from outrider.cli.changes import listed_changes
 from outrider.cli.chat.conversation import Conversation
 from outrider.cli.diffs import diff_lines, diff_style
 from outrider.cli.look import show_undone
-from outrider.cli.sessions import NO_SESSIONS, sessions_table
+from outrider.cli.sessions import NO_MATCH, NO_SESSIONS, sessions_table
 from outrider.cli.terminal import one_line, visible
 from outrider.lsp.client import CommandError
 from outrider_protocol import logged
@@ -117,12 +117,17 @@ async def _sessions(chat: Conversation, rest: str) -> None:
         chat.renderer.note(NO_SESSIONS)
         return
     ids = [str(one["sessionId"]) for one in listed]
+    if rest and not rest.isdecimal() and rest not in ids:
+        found = await chat.command(names.SESSIONS, {"query": rest})
+        listed, rest = cast("list[Object]", found["sessions"]), ""
+        ids = [str(one["sessionId"]) for one in listed]
+        if not listed:
+            chat.renderer.note(NO_MATCH)
+            return
     if not rest:
         console = chat.renderer.console
-        console.print(sessions_table(listed, console.width), crop=False)
-        rest = (
-            (await chat.surface.ask("the session's id, or 1 for the latest; Esc leaves it: ")) or ""
-        ).strip()
+        console.print(sessions_table(listed, console.width, numbered=True), crop=False)
+        rest = ((await chat.surface.ask("its number, or an id; Esc leaves it: ")) or "").strip()
     if rest.isdecimal() and 1 <= int(rest) <= len(ids):
         rest = ids[int(rest) - 1]
     if rest:
@@ -421,7 +426,7 @@ async def _quit(chat: Conversation, _rest: str) -> None:
 SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "help": SlashCommand("what can be typed here", _help),
     "new": SlashCommand("begin a new session", _new),
-    "sessions": SlashCommand("go on with another session", _sessions, "[id]"),
+    "sessions": SlashCommand("go on with another session", _sessions, "[number|id|words]"),
     "fork": SlashCommand("go on in a copy of this session, up to one of its turns", _fork, "[number]"),
     "rename": SlashCommand("name this session", _rename, "name"),
     "delete": SlashCommand("delete this session for good", _delete),
