@@ -306,6 +306,8 @@ def test_sessions_and_pickers(workspace):
         terminal.wait(later(0.2))
         terminal.keys("2\r")
         terminal.wait("mode plan")
+        terminal.keys("/model my/unlisted\r")
+        terminal.wait("The next tasks run with my/unlisted.")
         terminal.keys("/permissions full\r")
         terminal.wait("--permission-mode full")
         terminal.keys("/permissions read-only\r")
@@ -469,6 +471,22 @@ def test_a_terminal_that_goes_away(workspace):
     assert "hours * 3" in (workspace / "tariff.py").read_text()
     state = Path(surroundings_of(workspace)["XDG_STATE_HOME"])
     assert list(state.rglob("*.db")) or list(state.rglob("*.sqlite*"))
+
+
+@pytest.mark.parametrize(("key", "then"), [("", "Which provider?"), ("n", "leaves.")])
+def test_without_a_model_it_leads_to_one(workspace, key, then):
+    env = {**surroundings_of(workspace), "TERM": "xterm-256color"}
+    terminal = Terminal([sys.executable, "-m", "outrider"], workspace, env, 40, 80)
+    try:
+        terminal.read("No model is set yet.")
+        terminal.wait(later(0.5))
+        terminal.keys(f"{key}\r")
+        terminal.wait(then, 40)
+        terminal.read("Provider [1]" if not key else "ready")
+        terminal.keys("\x04")
+        assert terminal.process.wait(20) == (0 if key else 130)
+    finally:
+        terminal.close()
 
 
 def test_without_a_terminal_it_says_so(workspace):

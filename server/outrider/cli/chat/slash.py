@@ -195,7 +195,12 @@ async def _model(chat: Conversation, rest: str) -> None:
     models = [str(one["model"]) for one in cast("list[Object]", told["models"])]
     now = chat.model or cast("str | None", told.get("model"))
     choices = models if now is None or now in models else [now, *models]
-    if chosen := await _pick(chat, "model of the next tasks", choices, now, rest):
+    if not choices and not rest:
+        chat.renderer.note("No model is known: `outrider setup` sets one up, /model provider/name names one.")
+        return
+    # Some providers list not all they have.
+    chosen = rest if "/" in rest else await _pick(chat, "model of the next tasks", choices, now, rest)
+    if chosen:
         chat.model = chosen
         chat.renderer.note(f"The next tasks run with {chosen}.")
 
@@ -445,7 +450,7 @@ SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "changes": SlashCommand("what this session changed", _changes, "[patch]"),
     "mode": SlashCommand("choose the mode of the next tasks", _mode, "[mode]"),
     "permissions": SlashCommand("choose what may happen without a question", _permissions, "[mode]"),
-    "model": SlashCommand("choose the model", _model, "[model]"),
+    "model": SlashCommand("choose the model", _model, "[provider/name]"),
     "thinking": SlashCommand("choose how much the model thinks", _thinking, "[level]"),
     "jobs": SlashCommand("background commands, or end one", _jobs, "[kill id]"),
     "quit": SlashCommand("leave", _quit),
