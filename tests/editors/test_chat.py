@@ -429,6 +429,17 @@ def test_hostile_text_and_colours(workspace, environment):
         assert bool(colours) is (not environment)
 
 
+def test_the_menu_of_completions_has_room_at_the_bottom_of_the_screen(workspace):
+    with chatting(workspace) as terminal:
+        terminal.keys("/help\r")
+        terminal.wait("twice leaves at once")
+        terminal.keys("/re")
+        for name in ("/rename", "/review", "/redo", "/retry", "/restore", "ready"):
+            terminal.wait(lambda name=name: name in terminal.text.rpartition("> /re")[2])
+        terminal.keys("\x15")
+        terminal.wait(lambda: terminal.text.endswith(">\nready"))
+
+
 def test_a_dumb_terminal(workspace):
     with chatting(workspace, EDIT, DONE, TERM="dumb") as terminal:
         terminal.read(lambda: terminal.text.endswith(">"))
