@@ -183,6 +183,17 @@ def serve() -> None:
 
 
 @app.command()
+def acp() -> None:
+    """Start as an agent of the Agent Client Protocol on stdin and stdout; this is what Zed or JetBrains runs."""
+    # `__main__` takes it, as it takes `serve`.
+    from outrider.acp import early
+    from outrider.acp.serve import main as serve_main
+    from outrider.acp.serve import parse
+
+    serve_main(parse([]), early.start())
+
+
+@app.command()
 def run(
     task: Annotated[
         str | None,
