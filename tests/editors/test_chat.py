@@ -325,6 +325,21 @@ def test_sessions_and_pickers(workspace):
         terminal.wait(lambda: "> First task." in terminal.text.partition("completed  First task.")[2])
 
 
+def test_the_latest_session_is_gone_on_with(workspace):
+    with chatting(workspace, arguments=("--last",)) as terminal:
+        terminal.wait("this folder has no sessions yet")
+    told = {**DONE, "expect": {"messages_contain": "First task."}}
+    with chatting(workspace, DONE, told) as terminal:
+        terminal.keys("First task.\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+    with chatting(workspace, DONE, told, arguments=("--last",)) as terminal:
+        terminal.wait("> First task.")
+        terminal.wait("ready")
+        terminal.keys("Again.\r")
+        terminal.wait(lambda: "really" in terminal.text.partition("> Again.")[2])
+
+
 def test_a_session_is_named_forked_and_deleted(workspace):
     with chatting(workspace, DONE, DONE, {**DONE, "expect": {"messages_lack": "Second task."}}) as terminal:
         terminal.keys("/fork\r")

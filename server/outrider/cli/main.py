@@ -155,6 +155,9 @@ def chat(
     ] = None,
     check: CheckOption = None,
     session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
+    last: Annotated[
+        bool, typer.Option("--last", "--continue", help="Continue the latest session of the folder.")
+    ] = False,
     state_dir: StateOption = None,
     provider_url: UrlOption = None,
     key_env: KeyOption = None,
@@ -163,6 +166,7 @@ def chat(
     """Hold a conversation in this terminal; `outrider` alone does the same."""
     if sys.platform == "win32":
         raise typer.BadParameter(_NO_CHAT, param_hint="chat")
+    from outrider.cli.chat.chat import LATEST
     from outrider.cli.chat.chat import chat as hold
 
     options = settings(
@@ -170,7 +174,9 @@ def chat(
     )
     if typed_on() is None:
         raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
-    raise ends(hold(folder(workspace), options, session, check or ()))
+    if last and session is not None:
+        raise typer.BadParameter("is another session than that of --session", param_hint="--last")
+    raise ends(hold(folder(workspace), options, LATEST if last else session, check or ()))
 
 
 @app.command()

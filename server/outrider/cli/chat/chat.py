@@ -13,7 +13,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from outrider import __version__
-from outrider.cli.chat.conversation import Conversation, Surface
+from outrider.cli.chat.conversation import LATEST, Conversation, Surface
 from outrider.cli.chat.markdown import LiveMarkdown
 from outrider.cli.chat.slash import SLASH_COMMANDS, take
 from outrider.cli.exits import ExitCode
@@ -25,6 +25,8 @@ from outrider.surroundings import surroundings
 from outrider_protocol.settings import Tiers
 
 Object = dict[str, Any]
+
+__all__ = ["LATEST", "START", "chat"]
 
 START: Final = "/start"
 """How a plan is started here."""
@@ -39,7 +41,7 @@ async def chat(
     Args:
         workspace: The folder to work in.
         options: The `initializationOptions`.
-        session_id: A session of the log to go on with.
+        session_id: A session of the log to go on with, or `LATEST`.
         checks: Commands that decide whether its tasks are done.
     """
     if _lacks_model(options) and (left := await _led_to_a_model()) is not None:

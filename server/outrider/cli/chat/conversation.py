@@ -19,6 +19,7 @@ from outrider.cli.chat.status import Status
 from outrider.cli.exits import ExitCode
 from outrider.cli.render import Renderer
 from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, GOES_ON_HERE, explained
+from outrider.cli.sessions import NO_SESSIONS
 from outrider.cli.terminal import Keyboard, plain_output, visible
 from outrider.lsp.client import Client, ClientError, CommandError, Question
 from outrider_protocol import logged
@@ -26,6 +27,8 @@ from outrider_protocol.choices import PermissionMode
 
 Object = dict[str, Any]
 
+LATEST: Final = "latest"
+"""Stands for the id of the folder's latest session."""
 AGAIN_SECONDS: Final = 2.0
 """In which a second Ctrl-C leaves."""
 LIST_SECONDS: Final = 5.0
@@ -121,7 +124,7 @@ class Conversation:
 
         Args:
             started: Run beside it, as soon as there is a server; ends the conversation with its end.
-            session_id: A session of the log to go on with.
+            session_id: A session of the log to go on with, or `LATEST`.
         """
         problems = self.renderer.problems
         try:
@@ -137,6 +140,8 @@ class Conversation:
                 self._client = client
                 self._started.set()
                 self.known_commands()
+                if session_id == LATEST:
+                    session_id = await self._latest()
                 if session_id is not None:
                     await self.open(session_id)
                 surface = asyncio.ensure_future(started())
@@ -162,6 +167,13 @@ class Conversation:
         finally:
             problems.show_held()
         return self.code
+
+    async def _latest(self) -> str | None:
+        """The folder's latest session; None where it has none, which is said."""
+        listed = cast("list[Object]", (await self.command(names.SESSIONS, {"limit": 1}))["sessions"])
+        if not listed:
+            self.renderer.note(NO_SESSIONS)
+        return str(listed[0]["sessionId"]) if listed else None
 
     def end(self) -> None:
         """Leave."""
