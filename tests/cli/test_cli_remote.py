@@ -27,7 +27,7 @@ WIRE = {
     "retry": "run --continue",
     "fork": "run --fork",
     "resume": "run --session",
-    "answer": "run --session",
+    "answer": "run --answer",
 }
 """Commands of the wire that are options of others here."""
 NOT_HERE = {
@@ -161,6 +161,21 @@ def test_a_task_that_waits_is_cancelled_and_waited_for(outrider):
     assert outrider("wait")[0] == 3
     assert told(outrider("cancel --json"))["outcome"] == "cancelled"
     assert told(outrider("status --json"))["sessions"] == []
+
+
+def test_a_question_is_answered_ahead(outrider):
+    which = {"question": "Which one?", "options": ["Red", "Blue"], "allow_free_form": False}
+    asks = {"tool_calls": [{"name": "ask_user", "input": which}]}
+    where = {"tool_calls": [{"name": "ask_user", "input": {"question": "And where?"}}]}
+    told = {**DONE, "expect": {"messages_contain": "Blue"}}
+    model = outrider.script(asks, where, told)
+    code, out, _ = outrider(f"run 'Go.' --answer Green --model {model}")
+    assert code == 3
+    assert "  1  Red\n  2  Blue\n" in out, "whoever is not at a terminal sees what can be answered"
+    session = out.split("--session ")[1].split()[0]
+    assert f"outrider run --session {session} --answer TEXT" in out
+    code, out, _ = outrider(f"run --session {session} --answer 2 --answer 'The left one' --model {model}")
+    assert (code, "> Blue (--answer)" in out, "> The left one (--answer)" in out) == (0, True, True)
 
 
 def test_a_session_is_named_exported_deleted_and_taken_in_again(outrider, tmp_path):

@@ -229,6 +229,14 @@ def run(
             "protected files that a command changed; the default without a user is put-back. Can be given several times.",
         ),
     ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Answer a question of the model: one of its answers, its number, or words. Can be given several times, in the "
+            "order of the questions.",
+        ),
+    ] = None,
     check: CheckOption = None,
     plan: Annotated[
         Path | None,
@@ -316,6 +324,7 @@ def run(
         # Who gives a check wants it run.
         rules=Rules((*(yes_to or ()), *(f"Run: {one}" for one in check or ()))),
         checks=tuple(check or ()),
+        answers=tuple(answer or ()),
     )
     events_to = sys.stdout if json_lines else None
     raise typer.Exit(asyncio.run(run_task(wanted, renderer, typed_on(shown_on), events_to)).code)
