@@ -157,7 +157,8 @@ def test_it_is_said_that_nothing_runs_and_which_of_several_may_be_meant(outrider
 @pytest.mark.thorough
 def test_a_task_that_waits_is_cancelled_and_waited_for(outrider):
     assert outrider(f"run 'Go.' --model {outrider.script(ASK, DONE)}")[0] == 3
-    assert "asks: " in outrider("status")[1]
+    shown = outrider("status")[1]
+    assert "waits for you (tools): Go.\n" in shown and "asks: " in shown
     assert outrider("wait")[0] == 3
     assert told(outrider("cancel --json"))["outcome"] == "cancelled"
     assert told(outrider("status --json"))["sessions"] == []
