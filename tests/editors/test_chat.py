@@ -515,6 +515,14 @@ def test_without_a_model_it_leads_to_one(workspace, key, then):
         terminal.close()
 
 
+def test_what_is_wrong_with_the_settings_is_said_at_the_start(workspace):
+    config = Path(surroundings_of(workspace)["XDG_CONFIG_HOME"], "outrider")
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text('model = "a')
+    with chatting(workspace) as terminal:
+        terminal.wait("is not valid TOML")
+
+
 def test_without_a_terminal_it_says_so(workspace):
     import subprocess
 

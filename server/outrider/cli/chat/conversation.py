@@ -144,6 +144,8 @@ class Conversation:
                     session_id = await self._latest()
                 if session_id is not None:
                     await self.open(session_id)
+                # No error follows that would say it again, and the next message may be long in coming.
+                problems.hold_no_more()
                 surface = asyncio.ensure_future(started())
                 gone = asyncio.ensure_future(client.gone())
                 waiting: list[asyncio.Task[Any]] = [surface, gone, asyncio.ensure_future(self.ended.wait())]
