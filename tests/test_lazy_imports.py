@@ -117,6 +117,14 @@ def test_a_command_that_needs_no_server_loads_only_what_it_needs(
     )
 
 
+def test_a_chat_leaves_the_application_to_its_server() -> None:
+    _run(
+        "import sys, outrider.cli.chat.chat, outrider.cli.chat.screen\n"
+        "loaded = {'outrider.app', 'outrider.agent.session.session', 'pygls'} & sys.modules.keys()\n"
+        "assert not loaded, loaded",
+    )
+
+
 def test_the_names_of_tools_that_quick_commands_know_are_those_of_the_tools() -> None:
     assert set(own_tools().names) == OWN_TOOLS
 

@@ -96,7 +96,12 @@ async def test_a_mode_for_one_task(acp, tariff):
         ("/changes", "Nothing is changed."),
         ("/undo", "nothing to undo"),
         ("/review", "nothing to review"),
-        ("/continue", "Nothing was cut off."),
+        ("/continue", "has not stopped before its end"),
+        ("/retry", "There is no message yet."),
+        ("/restore", "There is no message yet."),
+        ("/resend", "There is no message yet."),
+        ("/rename", "behind /rename"),
+        ("/rename Fares", "named “Fares”"),
         ("/steer", "behind /steer"),
         ("/plan", "Write the task"),
         ("/model", "Model: `scripted:"),
@@ -110,3 +115,48 @@ async def test_each_command_answers(acp, command, said):
         session_id = await client.new_session()
         assert await client.prompt(session_id, command) == "end_turn"
         assert said in client.said()
+
+
+async def test_an_undo_of_an_earlier_turn_is_only_named(acp, tariff):
+    async with acp("plain", [EDIT, DONE, DONE], ["Allow once"]) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "Two an hour.")
+        await client.prompt(session_id, "Look again.")
+        await client.prompt(session_id, "/undo")
+        assert "hours * 2" in tariff.read_text()
+        named = client.said().partition("`/undo ")[2].partition("`")[0]
+        assert "“Two an hour.”" in client.said()
+        await client.prompt(session_id, f"/undo {named}")
+    assert "hours * 3" in tariff.read_text()
+
+
+async def test_a_message_is_taken_back_or_replaced(acp, tariff):
+    lacks = {"text": "Four it is.", "expect": {"messages_lack": "Two an hour"}}
+    async with acp("plain", [EDIT, DONE, lacks, DONE], ["Allow once"]) as client:
+        session_id = await client.new_session()
+        await client.prompt(session_id, "Two an hour.")
+        await client.prompt(session_id, "/restore")
+        assert "1. Two an hour." in client.said()
+        await client.prompt(session_id, "/restore 1 nonsense")
+        await client.prompt(session_id, "/restore 1 conversation")
+        assert "The model has forgotten this message" in client.said()
+        assert "hours * 2" in tariff.read_text()
+        assert await client.prompt(session_id, "Four an hour.") == "end_turn"
+        assert "Four it is." in client.said()
+        await client.prompt(session_id, "/resend 1")
+        assert "Write the new message" in client.said()
+        assert await client.prompt(session_id, "/resend 1 Five an hour.") == "end_turn"
+        assert "Done." in client.said().partition("Write the new message")[2]
+
+
+async def test_a_failed_task_is_tried_again_and_a_spent_budget_gone_on_with(acp):
+    cut = {"text": "Half of", "fault": {"kind": "cut", "after": 4}}
+    look = {"tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}]}
+    once = {"retry": {"attempts": 1}, "limits": {"steps": 1}}
+    async with acp("plain", [cut, look, DONE], **once) as client:
+        session_id = await client.new_session()
+        with pytest.raises(RequestError):
+            await client.prompt(session_id, "Look.")
+        assert await client.prompt(session_id, "/retry") == "max_turn_requests"
+        assert await client.prompt(session_id, "/continue") == "end_turn"
+        assert "Done." in client.said()

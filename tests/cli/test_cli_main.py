@@ -103,7 +103,19 @@ def test_without_a_working_directory_it_says_so_in_one_line_or_does_not_need_one
 def test_the_help_names_every_command(capsys):
     assert command_line.main(["--help"]) == 0
     text = said(capsys)
-    for command in ("serve", "run", "demo", "sessions", "events", "undo", "redo", "doctor"):
+    for command in (
+        "serve",
+        "acp",
+        "chat",
+        "setup",
+        "run",
+        "demo",
+        "sessions",
+        "events",
+        "undo",
+        "redo",
+        "doctor",
+    ):
         assert f" {command} " in text
 
 

@@ -27,7 +27,7 @@ WIRE = {
     "retry": "run --continue",
     "fork": "run --fork",
     "resume": "run --session",
-    "answer": "run --session",
+    "answer": "run --answer",
 }
 """Commands of the wire that are options of others here."""
 NOT_HERE = {
@@ -157,10 +157,26 @@ def test_it_is_said_that_nothing_runs_and_which_of_several_may_be_meant(outrider
 @pytest.mark.thorough
 def test_a_task_that_waits_is_cancelled_and_waited_for(outrider):
     assert outrider(f"run 'Go.' --model {outrider.script(ASK, DONE)}")[0] == 3
-    assert "asks: " in outrider("status")[1]
+    shown = outrider("status")[1]
+    assert "waits for you (tools): Go.\n" in shown and "asks: " in shown
     assert outrider("wait")[0] == 3
     assert told(outrider("cancel --json"))["outcome"] == "cancelled"
     assert told(outrider("status --json"))["sessions"] == []
+
+
+def test_a_question_is_answered_ahead(outrider):
+    which = {"question": "Which one?", "options": ["Red", "Blue"], "allow_free_form": False}
+    asks = {"tool_calls": [{"name": "ask_user", "input": which}]}
+    where = {"tool_calls": [{"name": "ask_user", "input": {"question": "And where?"}}]}
+    told = {**DONE, "expect": {"messages_contain": "Blue"}}
+    model = outrider.script(asks, where, told)
+    code, out, _ = outrider(f"run 'Go.' --answer Green --model {model}")
+    assert code == 3
+    assert "  1  Red\n  2  Blue\n" in out, "whoever is not at a terminal sees what can be answered"
+    session = out.split("--session ")[1].split()[0]
+    assert f"outrider run --session {session} --answer TEXT" in out
+    code, out, _ = outrider(f"run --session {session} --answer 2 --answer 'The left one' --model {model}")
+    assert (code, "> Blue (--answer)" in out, "> The left one (--answer)" in out) == (0, True, True)
 
 
 def test_a_session_is_named_exported_deleted_and_taken_in_again(outrider, tmp_path):
@@ -168,6 +184,13 @@ def test_a_session_is_named_exported_deleted_and_taken_in_again(outrider, tmp_pa
     (session,) = told(outrider("sessions --json"))["sessions"]
     name = session["sessionId"]
     assert told(outrider(f"rename {name} 'The first' --json"))["title"] == "The first"
+    (found,) = told(outrider("sessions --search 'FIRST the' --json"))["sessions"]
+    assert (found["sessionId"], found["match"]["text"]) == (name, "The first")
+    assert outrider("sessions --search Done")[1].splitlines()[-1].strip() == "Done."
+    assert outrider("sessions --search nowhere")[1:] == (
+        "",
+        "no session of this folder has all these words in one text\n",
+    )
     assert outrider(f"export -o {tmp_path}/s.json")[0] == 0
     code, _, err = outrider(f"delete {name}")
     assert (code, "needs a terminal to ask in, or --yes" in err) == (2, True)
@@ -199,6 +222,32 @@ def test_an_undo_is_foreseen_and_changes_nothing(outrider):
         {"path": "a.py", "hunks": 1}
     ]
     assert file.read_text() == "one\n"
+
+
+def test_an_undo_of_the_turn_before_is_foreseen_and_changes_nothing(outrider):
+    model = outrider.script(EDIT, DONE, DONE)
+    assert outrider(f"run 'Go.' --yes-to all --model {model}")[0] == 1, "an answer is left"
+    assert outrider(f"run 'Look.' --last --model {model}")[0] == 0
+    code, out, err = outrider("undo --dry-run")
+    assert (code, out.splitlines()[1:]) == (0, ["undone: a.py (1 hunk)"])
+    assert "this turn would be undone instead: Go." in err
+    assert told(outrider("undo --dry-run --json"))["undone"] == [{"path": "a.py", "hunks": 1}]
+    assert (outrider.folder / "a.py").read_text() == "two\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "begins"),
+    [
+        ("events ses_0", "error: there is no session 'ses_0'; `outrider sessions` lists"),
+        ("rename ses_0 Name", "error: there is no session 'ses_0'; `outrider sessions` lists"),
+        ("run Go. --model no/model", "error: the model 'no/model' names an unknown provider"),
+    ],
+)
+def test_a_refusal_is_said_once(line, begins, outrider):
+    code, out, err = outrider(line)
+    assert (code, out) == (2, "")
+    (said,) = err.splitlines()
+    assert said.startswith(begins)
 
 
 def test_what_the_wire_can_do_the_command_line_can():

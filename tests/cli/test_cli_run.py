@@ -423,7 +423,12 @@ async def test_the_hint_for_a_question_names_no_rule_but_what_is_needed_to_go_on
     played = await play({"run": run}, options=options)
     hint = " ".join(played.shown.replace("\n", "").split())
     assert "--yes-to" not in hint
-    for words in ("Answer at a terminal:", "--session ses_1", str(tmp_path / "workspace"), "--state-dir /s"):
+    for words in (
+        "Answer at a terminal, or answer it by an option:",
+        "--session ses_1",
+        str(tmp_path / "workspace"),
+        "--state-dir /s",
+    ):
         assert words.replace(" ", "") in hint.replace(" ", "")
     assert "--modela/b--provider-urlhttp://127.0.0.1:1/v1--key-envKEY" in hint.replace(" ", "")
 

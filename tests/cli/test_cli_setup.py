@@ -226,6 +226,37 @@ async def test_a_provider_that_lists_no_models_says_why_and_a_name_can_be_typed(
     assert (code, out) == (1, "")
 
 
+async def test_a_wrong_address_and_a_wrong_name_are_asked_for_again_at_once(outside):
+    async with ProviderServer() as server:
+        server.known["/models"] = tells(LIST)
+        server.plays("openai-chat", CALLS)
+        lines = ["9", "localhost:8000", server.url, "1", "a b", "my", "", "1"]
+        code, out, errors = await typed(outside, lines)
+    assert (code, errors, written(outside)["model"]) == (0, "", "my/big")
+    at = [out.index(said) for said in ("begins with http", "The API it speaks", "is one word", "Key, which")]
+    assert at == sorted(at)
+    code, _, errors = await typed(outside, [], Wanted(provider="a", base_url="localhost:1"))
+    assert (code, "begins with http" in errors) == (2, True)
+
+
+async def test_who_leaves_by_a_key_is_told_that_nothing_was_written(outside):
+    out, errors, asked = io.StringIO(), io.StringIO(), asyncio.Event()
+
+    class Asked(Hand):
+        async def answer(self, draw):
+            asked.set()
+            return await super().answer(draw)
+
+    async with app.setup(outside) as (setup, _):
+        asks = by_hand(setup, Wanted(), make_console(out), Asked(""), Problems(make_console(errors)))
+        leaves = asyncio.ensure_future(asks)
+        await asked.wait()
+        leaves.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaves
+    assert (errors.getvalue(), files(outside)) == ("nothing was written\n", [])
+
+
 @pytest.mark.parametrize("typed_lines", range(7))
 async def test_who_leaves_in_the_middle_leaves_nothing_behind(outside, typed_lines):
     async with ProviderServer() as server:

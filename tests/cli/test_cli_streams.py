@@ -36,6 +36,7 @@ COMMANDS = dict(commands())
 # A line of each command that fails for a reason of its own: not for an option that it does not have.
 FAILING = {
     "serve": None,  # it speaks LSP on standard output, see tests/lsp; here it is only taken up by odd orders
+    "acp": None,  # the same with ACP, see tests/acp
     "run": "run x",
     "chat": "chat -C {base}/none",
     "setup": "setup --provider nosuch --model x --yes",
@@ -201,6 +202,7 @@ JSON = [name for name, command in COMMANDS.items() if any("--json" in one.opts f
 
 WITHOUT_JSON = {
     "serve": "it speaks LSP",
+    "acp": "it speaks ACP",
     "chat": "it is for a user; `run --json` is the same for a program",
     "demo": "it is for a user; `run --json` is the same for a program",
     "completion": "its result is a script for a shell",

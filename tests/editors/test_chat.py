@@ -53,8 +53,8 @@ def chatting(workspace, *turns, rows=24, columns=80, arguments=(), **environment
         terminal.close()
 
 
-def answer(terminal, *keys):
-    terminal.read("leave it")
+def answer(terminal, *keys, asked="leave it"):
+    terminal.read(asked)
     if keys[0] != "\t":
         terminal.wait(lambda: "(Tab" not in terminal.text)  # it takes no key before
     for key in keys:
@@ -306,6 +306,8 @@ def test_sessions_and_pickers(workspace):
         terminal.wait(later(0.2))
         terminal.keys("2\r")
         terminal.wait("mode plan")
+        terminal.keys("/model my/unlisted\r")
+        terminal.wait("The next tasks run with my/unlisted.")
         terminal.keys("/permissions full\r")
         terminal.wait("--permission-mode full")
         terminal.keys("/permissions read-only\r")
@@ -314,8 +316,28 @@ def test_sessions_and_pickers(workspace):
         terminal.wait("mode is ask")
         terminal.keys("/new\r")
         terminal.wait("begins a new session")
-        terminal.keys("/sessions 1\r")
-        terminal.wait(lambda: "> First task." in terminal.text.partition("begins a new session")[2])
+        terminal.keys("/sessions nowhere\r")
+        terminal.wait("no session of this folder has all these words")
+        terminal.resize(24, 40)
+        terminal.keys("/sessions first\r")
+        terminal.wait("completed  First task.")
+        answer(terminal, "1", "\r", asked="its number")
+        terminal.wait(lambda: "> First task." in terminal.text.partition("completed  First task.")[2])
+
+
+def test_the_latest_session_is_gone_on_with(workspace):
+    with chatting(workspace, arguments=("--last",)) as terminal:
+        terminal.wait("this folder has no sessions yet")
+    told = {**DONE, "expect": {"messages_contain": "First task."}}
+    with chatting(workspace, DONE, told) as terminal:
+        terminal.keys("First task.\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+    with chatting(workspace, DONE, told, arguments=("--last",)) as terminal:
+        terminal.wait("> First task.")
+        terminal.wait("ready")
+        terminal.keys("Again.\r")
+        terminal.wait(lambda: "really" in terminal.text.partition("> Again.")[2])
 
 
 def test_a_session_is_named_forked_and_deleted(workspace):
@@ -348,6 +370,62 @@ def test_a_session_is_named_forked_and_deleted(workspace):
         terminal.wait("Two tasks")
 
 
+def test_an_undo_of_an_earlier_task_is_asked_about(workspace):
+    with chatting(workspace, EDIT, DONE, {"text": "Nothing to do."}) as terminal:
+        terminal.keys("Two an hour.\r")
+        answer(terminal, "1", "\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+        terminal.keys("Look again.\r")
+        terminal.wait("Nothing to do.")
+        terminal.wait("ready")
+        terminal.keys("/undo\r")
+        terminal.wait("This one has: Two an hour.")
+        answer(terminal, "\x1b", asked="Undo it?")
+        terminal.wait(lambda: "Undo it?" not in terminal.text)
+        assert "hours * 2" in (workspace / "tariff.py").read_text()
+        terminal.keys("/undo\r")
+        answer(terminal, "y", "\r", asked="Undo it?")
+        terminal.wait("undone: tariff.py")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+
+
+def test_a_message_is_taken_back_with_its_files_and_sent_again(workspace):
+    again = {"text": "Four it is.", "expect": {"messages_lack": "Two an hour"}}
+    with chatting(workspace, EDIT, DONE, again) as terminal:
+        terminal.keys("/restore\r")
+        terminal.wait("There is no session yet.")
+        terminal.keys("Two an hour.\r")
+        answer(terminal, "1", "\r")
+        terminal.wait("really")
+        terminal.wait("ready")
+        terminal.keys("/restore\r")
+        answer(terminal, "1", "\r", asked="back to before which")
+        answer(terminal, "1", "\r", asked="what goes back")
+        terminal.wait("undone: tariff.py")
+        terminal.wait("\n> Two an hour.\nready")
+        assert "hours * 3" in (workspace / "tariff.py").read_text()
+        terminal.keys("\x15Four an hour.\r")
+        terminal.wait("Four it is.")
+
+
+def test_a_failed_task_is_tried_again_and_a_spent_budget_gone_on_with(workspace):
+    config = Path(surroundings_of(workspace)["XDG_CONFIG_HOME"], "outrider")
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text("retry.attempts = 1\nlimits.steps = 1\n")
+    look = {"tool_calls": [{"name": "read_file", "input": {"path": "tariff.py"}}]}
+    cut = {"text": "Half of", "fault": {"kind": "cut", "after": 4}}
+    with chatting(workspace, cut, look, DONE) as terminal:
+        terminal.keys("Look.\r")
+        terminal.wait("failed")
+        terminal.wait("ready")
+        terminal.keys("/retry\r")
+        terminal.wait("budget")
+        terminal.wait("ready")
+        terminal.keys("/continue\r")
+        terminal.wait("really")
+
+
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {}])
 def test_hostile_text_and_colours(workspace, environment):
     turns = [
@@ -364,6 +442,17 @@ def test_hostile_text_and_colours(workspace, environment):
         assert "\x1b]0" not in written and "\x1b[2J" not in written and "\u202e" not in written
         colours = [one for one in ("\x1b[3", "\x1b[1;3", "\x1b[0;3") if one in written]
         assert bool(colours) is (not environment)
+
+
+def test_the_menu_of_completions_has_room_at_the_bottom_of_the_screen(workspace):
+    with chatting(workspace) as terminal:
+        terminal.keys("/help\r")
+        terminal.wait("twice leaves at once")
+        terminal.keys("/re")
+        for name in ("/rename", "/review", "/redo", "/retry", "/restore", "ready"):
+            terminal.wait(lambda name=name: name in terminal.text.rpartition("> /re")[2])
+        terminal.keys("\x15")
+        terminal.wait(lambda: terminal.text.endswith(">\nready"))
 
 
 def test_a_dumb_terminal(workspace):
@@ -408,6 +497,30 @@ def test_a_terminal_that_goes_away(workspace):
     assert "hours * 3" in (workspace / "tariff.py").read_text()
     state = Path(surroundings_of(workspace)["XDG_STATE_HOME"])
     assert list(state.rglob("*.db")) or list(state.rglob("*.sqlite*"))
+
+
+@pytest.mark.parametrize(("key", "then"), [("", "Which provider?"), ("n", "leaves.")])
+def test_without_a_model_it_leads_to_one(workspace, key, then):
+    env = {**surroundings_of(workspace), "TERM": "xterm-256color"}
+    terminal = Terminal([sys.executable, "-m", "outrider"], workspace, env, 40, 80)
+    try:
+        terminal.read("No model is set yet.")
+        terminal.wait(later(0.5))
+        terminal.keys(f"{key}\r")
+        terminal.wait(then, 40)
+        terminal.read("Provider [1]" if not key else "ready")
+        terminal.keys("\x04")
+        assert terminal.process.wait(20) == (0 if key else 130)
+    finally:
+        terminal.close()
+
+
+def test_what_is_wrong_with_the_settings_is_said_at_the_start(workspace):
+    config = Path(surroundings_of(workspace)["XDG_CONFIG_HOME"], "outrider")
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text('model = "a')
+    with chatting(workspace) as terminal:
+        terminal.wait("is not valid TOML")
 
 
 def test_without_a_terminal_it_says_so(workspace):

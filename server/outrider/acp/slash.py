@@ -15,12 +15,17 @@ from outrider.commands import Commands
 from outrider.ports.refusal import CommandError
 from outrider_protocol import (
     CHANGES,
+    CONTINUE,
     DOCTOR,
     INVALID_PARAMS,
     JOBS,
     PERMISSIONS,
     REDO,
+    RENAME,
     REQUEST_FAILED,
+    RESEND,
+    RESTORE,
+    RETRY,
     STATUS,
     STEER,
     UNDO,
@@ -29,6 +34,9 @@ from outrider_protocol.events import Mode
 
 _LONGEST_PATCH: Final = 100_000
 """Characters of a patch that are put in the conversation."""
+_MOST_MESSAGES: Final = 20
+"""Messages in one listing, the latest ones."""
+_NO_MESSAGE: Final = "There is no message yet."
 
 
 class Conversation(Protocol):
@@ -112,7 +120,19 @@ async def _take_back(session: Conversation, command: str, rest: str) -> None:
         params["scope"] = rest
     elif rest:
         params["id"] = rest
-    session.updates.say(_undone(await session.commands.execute(command, params), command))
+    elif command == UNDO:
+        params["latest"] = True
+    try:
+        result = await session.commands.execute(command, params)
+    except CommandError as error:
+        if error.data is None or error.data.get("reason") != "not_latest":
+            raise
+        prompt, turn_id = short(str(error.data["prompt"]), 80), error.data["turnId"]
+        session.updates.say(
+            f"The latest turn has nothing to undo. `/undo {turn_id}` undoes the one before it: “{prompt}”."
+        )
+        return
+    session.updates.say(_undone(result, command))
 
 
 def _undone(result: Mapping[str, Any], command: str) -> str:
@@ -268,10 +288,75 @@ async def _permissions(session: Conversation, _rest: str) -> None:
 
 
 async def _continue(session: Conversation, _rest: str) -> str | None:
-    turn_id = await session.resume()
+    """Go on with what was cut off, or where the latest turn stopped, with new limits."""
+    if (turn_id := await session.resume()) is not None:
+        return turn_id
+    return str((await session.commands.execute(CONTINUE, {"sessionId": session.id}))["turnId"])
+
+
+async def _retry(session: Conversation, _rest: str) -> str | None:
+    """Ask the model again: at once where the turn waits to do that, else for the latest turn, which failed."""
+    if not (messages := await _messages(session)):
+        session.updates.say(_NO_MESSAGE)
+        return None
+    return str((await session.commands.execute(RETRY, {"turnId": list(messages)[-1]}))["turnId"])
+
+
+async def _messages(session: Conversation) -> dict[str, str]:
+    """What the user said of what the model still knows: turn → the message that began it."""
+    await session.resume()
+    found = session.app.sessions.get(session.id)
+    turns = {} if isinstance(found, Refused) else found.turns
+    return {name: one.prompt for name, one in turns.items() if one.started and not one.forgotten}
+
+
+async def _one_of(session: Conversation, command: str, rest: str) -> tuple[str | None, str]:
+    """The turn that a number means, and what stands behind it; without a number the messages are listed."""
+    messages = await _messages(session)
+    number, _, behind = rest.partition(" ")
+    if number.isascii() and number.isdigit() and 1 <= int(number) <= len(messages):
+        return list(messages)[int(number) - 1], behind.strip()
+    lines = [f"{at}. {short(prompt, 80)}" for at, prompt in enumerate(messages.values(), 1)]
+    hint = SLASH_COMMANDS[command].hint
+    session.updates.say(
+        "\n".join([*lines[-_MOST_MESSAGES:], f"\n`/{command} {hint}`"]) if lines else _NO_MESSAGE
+    )
+    return None, ""
+
+
+async def _restore(session: Conversation, rest: str) -> None:
+    """Go back to before a message: files, conversation or both."""
+    turn_id, what = await _one_of(session, "restore", rest)
     if turn_id is None:
-        session.updates.say("Nothing was cut off.")
-    return turn_id
+        return
+    if what not in {"", "files", "conversation"}:
+        raise CommandError(INVALID_PARAMS, f"“{what}” is neither files nor conversation")
+    only = {"files": what != "conversation", "conversation": what != "files"}
+    result = await session.commands.execute(RESTORE, {"sessionId": session.id, "turnId": turn_id, **only})
+    said = [_undone(result["undo"], UNDO)] if "undo" in result else []
+    if result["turns"]:
+        said.append(
+            f"The model has forgotten this message and all after it: “{short(result['prompt'], 80)}”."
+        )
+    session.updates.say("\n\n".join(said))
+
+
+async def _resend(session: Conversation, rest: str) -> str | None:
+    """Go back to before a message, files too, and send another one in its place."""
+    turn_id, text = await _one_of(session, "resend", rest)
+    if turn_id is None:
+        return None
+    if not text:
+        raise CommandError(INVALID_PARAMS, "Write the new message behind the number")
+    params = {"sessionId": session.id, "turnId": turn_id, "prompt": text}
+    return str((await session.commands.execute(RESEND, params))["turnId"])
+
+
+async def _rename(session: Conversation, rest: str) -> None:
+    if not rest:
+        raise CommandError(INVALID_PARAMS, "Write the new name behind /rename")
+    named = await session.commands.execute(RENAME, {"sessionId": session.id, "title": rest})
+    session.updates.say(f"The session is named “{named['title']}”.")
 
 
 SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
@@ -282,7 +367,13 @@ SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "undo": SlashCommand("undo the last turn, or what is named", _undo, "[step | turn | session | id]"),
     "redo": SlashCommand("bring back what was undone", _redo, "[id]"),
     "changes": SlashCommand("list what this session changed", _list_changes, "[patch]"),
-    "continue": SlashCommand("go on with a turn that was cut off", _continue),
+    "continue": SlashCommand("go on where the last task stopped, with a new budget", _continue),
+    "retry": SlashCommand("ask the model again after a failure", _retry),
+    "restore": SlashCommand("go back to before a message", _restore, "[number] [files | conversation]"),
+    "resend": SlashCommand(
+        "replace an earlier message, and undo what came of it", _resend, "[number] [text]"
+    ),
+    "rename": SlashCommand("name this session", _rename, "name"),
     "steer": SlashCommand("tell the running task something", _steer, "text"),
     "mode": SlashCommand("show or choose the mode", _mode, "[mode]"),
     "model": SlashCommand("show or choose the model", _model, "[model]"),

@@ -413,12 +413,39 @@ class Answerer:
     """Shows what is to be typed, where that is not simply printed."""
     suspended: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     """Leaves the terminal to the user's editor."""
+    answers: list[str] = field(default_factory=list[str])
+    """What was given ahead to the questions of the model, in their order."""
+
+    def can_answer(self, item: OpenItem) -> bool:
+        """Whether there is somebody, or something given ahead, to answer an item that the server does not ask about."""
+        return self.keyboard is not None or self._given_ahead(item) is not None
+
+    def _given_ahead(self, item: OpenItem) -> str | None:
+        """What was given ahead for a question: one of its answers by its words or its number, or words of one's own."""
+        if item.kind != "question" or not self.answers:
+            return None
+        given = self.answers[0]
+        exact = next((one for one in item.options if one.lower() == given.lower()), None)
+        if exact is None and given.isdecimal() and 1 <= int(given) <= len(item.options):
+            return item.options[int(given) - 1]
+        return exact or (given if item.free_form else None)
+
+    async def _answer_ahead(self, item: OpenItem) -> bool:
+        """Answer a question with what was given ahead; False where that is nothing, or none of its answers."""
+        if (answer := self._given_ahead(item)) is None:
+            return False
+        self.answers.pop(0)
+        self._say(f"  > {visible(answer)} (--answer)", "green")
+        await self.answer_command({"id": item.id, "answer": answer})
+        return True
 
     async def __call__(self, question: Question) -> str | None:
         """Give the title to answer with, None to leave the question open."""
         if together := self.items.together(question):
             return await self._answer_together(question, together)
         item = self.items.asked_by(question)
+        if item is not None and await self._answer_ahead(item):
+            return None
         rule = self.rules.allowing(item) if item else None
         wanted = (_OF_FILES[rule],) if rule in _OF_FILES else (names.ALLOW_ONCE, names.RUN_OUTSIDE)
         title = next((one for one in wanted if one in question.titles), None)
@@ -438,6 +465,9 @@ class Answerer:
             self._say(f"  > {self.always}", "green")
             return self.always
         if self.keyboard is None:
+            if item is not None and item.kind == "question":
+                for number, option in enumerate(item.options, 1):
+                    self._say(f"  {number}  {visible(option)}")
             return None
         return await self._ask(question, item, self.keyboard)
 
@@ -479,7 +509,7 @@ class Answerer:
 
     async def ask_here(self, item: OpenItem) -> None:
         """Ask about an item again, or about what the server cannot ask with buttons; without a keyboard it stays open."""
-        if self.keyboard is None:
+        if await self._answer_ahead(item) or self.keyboard is None:
             return
         self._say(visible(item.head), "bold")
         # Which rules would be saved only the server can show.

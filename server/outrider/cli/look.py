@@ -77,7 +77,7 @@ async def server_of(
         ):
             yield client
     except CommandError as problem:
-        problems.error(explained(problem))
+        problems.error(explained(problem), told=str(problem))
         raise RefusedError(exit_of_refusal(problem)) from problem
     except ClientError as problem:
         problems.error(str(problem))
@@ -154,12 +154,14 @@ async def undo(
             except CommandError as problem:
                 if problem.reason != "not_latest":
                     raise
-                if not await _is_meant(problem, renderer, keyboard):
+                foresees = bool(params.get("dryRun"))  # which changes nothing, so there is nothing to ask
+                if not await _is_meant(problem, renderer, keyboard, foresees=foresees):
                     return ExitCode.FAILED
                 named = {
                     "sessionId": problem.data["sessionId"],
                     "scope": "turn",
                     "id": problem.data["turnId"],
+                    "dryRun": foresees,
                 }
                 done = await client.command(names.UNDO, named, seconds=None)
     except RefusedError as refused:
@@ -213,12 +215,15 @@ def _done(row: Object, events: Sequence[logged.WireEvent], *, redo: bool) -> str
     return f"{'redone' if redo else 'undone'}: {name} ({hunks})"
 
 
-async def _is_meant(problem: CommandError, renderer: Renderer, keyboard: Keyboard | None) -> bool:
+async def _is_meant(
+    problem: CommandError, renderer: Renderer, keyboard: Keyboard | None, *, foresees: bool
+) -> bool:
     """Whether a turn is to be taken back that is not the latest one. Where nobody can be asked it is said, and done."""
     prompt = one_line(str(problem.data["prompt"]))
-    if keyboard is None:
+    if keyboard is None or foresees:
+        does = "would be" if foresees else "is"
         renderer.problems.warning(
-            f"the latest turn has nothing to undo; this turn is undone instead: {prompt}"
+            f"the latest turn has nothing to undo; this turn {does} undone instead: {prompt}"
         )
         return True
 

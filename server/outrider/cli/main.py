@@ -155,6 +155,9 @@ def chat(
     ] = None,
     check: CheckOption = None,
     session: Annotated[str | None, typer.Option(help="Continue this session.", metavar="ID")] = None,
+    last: Annotated[
+        bool, typer.Option("--last", "--continue", help="Continue the latest session of the folder.")
+    ] = False,
     state_dir: StateOption = None,
     provider_url: UrlOption = None,
     key_env: KeyOption = None,
@@ -163,6 +166,7 @@ def chat(
     """Hold a conversation in this terminal; `outrider` alone does the same."""
     if sys.platform == "win32":
         raise typer.BadParameter(_NO_CHAT, param_hint="chat")
+    from outrider.cli.chat.chat import LATEST
     from outrider.cli.chat.chat import chat as hold
 
     options = settings(
@@ -170,7 +174,9 @@ def chat(
     )
     if typed_on() is None:
         raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
-    raise ends(hold(folder(workspace), options, session, check or ()))
+    if last and session is not None:
+        raise typer.BadParameter("is another session than that of --session", param_hint="--last")
+    raise ends(hold(folder(workspace), options, LATEST if last else session, check or ()))
 
 
 @app.command()
@@ -180,6 +186,17 @@ def serve() -> None:
     from outrider.lsp.serve import main as serve_main
 
     serve_main([])
+
+
+@app.command()
+def acp() -> None:
+    """Start as an agent of the Agent Client Protocol on stdin and stdout; this is what Zed or JetBrains runs."""
+    # `__main__` takes it, as it takes `serve`.
+    from outrider.acp import early
+    from outrider.acp.serve import main as serve_main
+    from outrider.acp.serve import parse
+
+    serve_main(parse([]), early.start())
 
 
 @app.command()
@@ -210,6 +227,14 @@ def run(
             help="Allow without asking: edits, commands, all, or a pattern such as 'Run: make *' or 'Edit docs/*'. "
             "outside allows commands without a sandbox; all does not include it. put-back and keep decide what happens to "
             "protected files that a command changed; the default without a user is put-back. Can be given several times.",
+        ),
+    ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Answer a question of the model: one of its answers, its number, or words. Can be given several times, in the "
+            "order of the questions.",
         ),
     ] = None,
     check: CheckOption = None,
@@ -299,6 +324,7 @@ def run(
         # Who gives a check wants it run.
         rules=Rules((*(yes_to or ()), *(f"Run: {one}" for one in check or ()))),
         checks=tuple(check or ()),
+        answers=tuple(answer or ()),
     )
     events_to = sys.stdout if json_lines else None
     raise typer.Exit(asyncio.run(run_task(wanted, renderer, typed_on(shown_on), events_to)).code)
@@ -322,6 +348,13 @@ def demo(
 
 @app.command()
 def sessions(
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="Only those in which one text has all these words: a name, a task or an answer.",
+        ),
+    ] = None,
     workspace: WorkspaceOption = Path(),
     state_dir: StateOption = None,
     as_json: Annotated[
@@ -332,7 +365,7 @@ def sessions(
     from outrider.cli.sessions import sessions as list_sessions
 
     options = settings(None, None, state_dir)
-    done = list_sessions(folder(workspace), options, console(), as_json=as_json)
+    done = list_sessions(folder(workspace), options, console(), search, as_json=as_json)
     raise ends(done)
 
 

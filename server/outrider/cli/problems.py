@@ -49,11 +49,16 @@ class Problems:
         self._said: set[str] = set()
         """Errors and warnings that came once, as an event or as a message, and may come the other way too."""
 
-    def error(self, text: str) -> None:
-        """Show why something did not work, unless the server has shown the very same."""
+    def error(self, text: str, *, told: str = "") -> None:
+        """Show why something did not work, unless the server has shown the very same.
+
+        Args:
+            text: Why.
+            told: The same in the server's words, where `text` says more: its warning of it would say it again.
+        """
         if text in self._said and text not in self._held:
             return
-        self._held = [held for held in self._held if held != text]
+        self._held = [held for held in self._held if held not in {text, told}]
         self._write(f"error: {text}", "red")
 
     def warning(self, text: str) -> None:

@@ -61,17 +61,19 @@ class Asked:
 
     async def status(self, session_id: str | None) -> ExitCode:
         """Say what the sessions are doing that run or wait, or one that is named."""
+        titles: dict[str, str] = {}
 
         async def ask(client: Client) -> Object:
             if session_id is not None:
                 return {"sessions": [await _status(client, session_id)]}
             rows = [one for one in await _sessions(client) if one["state"] in {"running", "parked"}]
+            titles.update((str(one["sessionId"]), str(one["title"])) for one in rows)
             found = [
                 await _status(client, one["sessionId"], elsewhere=bool(one.get("elsewhere"))) for one in rows
             ]
             return {"sessions": found}
 
-        return await self._show(ask, self._show_status)
+        return await self._show(ask, lambda done: self._show_status(done, titles))
 
     async def steer(self, session_id: str | None, text: str | None, withdrawn: str | None) -> ExitCode:
         """Add a text for the running turn, or withdraw one that the model has not got yet."""
@@ -258,13 +260,15 @@ class Asked:
             table.add_row(*(Text(one_line(str(cell))) for cell in row))
         self._console.print(table)
 
-    def _show_status(self, done: Object) -> None:
+    def _show_status(self, done: Object, titles: Mapping[str, str]) -> None:
         if not done["sessions"]:
             self._problems.note(NOTHING_RUNS)
         for one in cast("list[Object]", done["sessions"]):
             where = " in another process" if one.get("elsewhere") else ""
             phase = f" ({one['phase']})" if "phase" in one else ""
-            self._say(f"{one['sessionId']}  {_STATES[one['state']]}{where}{phase}")
+            title = titles.get(one["sessionId"])
+            called = f": {one_line(title)}" if title else ""
+            self._say(f"{one['sessionId']}  {_STATES[one['state']]}{where}{phase}{called}")
             for item in one["open"]:
                 self._say(f"  asks: {one_line(item.get('summary') or item['title'])}")
             for step in one["plan"]:

@@ -203,13 +203,16 @@ class Renderer:
         """Show something about the run itself."""
         self._line(visible(text), "dim")
 
-    def open_items(self, titles: list[str], go_on: str | None, rules: Sequence[str]) -> None:
+    def open_items(
+        self, titles: list[str], go_on: str | None, rules: Sequence[str], *, has_question: bool = False
+    ) -> None:
         """Show what waits for an answer, and how to give it.
 
         Args:
             titles: What waits.
             go_on: The command that goes on with the session; None if nothing can.
             rules: What `--yes-to` has to name, so that rules answer it; empty where none can.
+            has_question: Whether a question of the model is among them, which can be answered ahead.
         """
         self._line("")
         self._line("The turn waits for:", "bold")
@@ -217,8 +220,11 @@ class Renderer:
             self._line(f"  {visible(title)}")
         if go_on is None:
             return
-        self._line("Answer at a terminal, or allow it by an option:" if rules else "Answer at a terminal:")
+        by_option = "allow it by an option" if rules else "answer it by an option" if has_question else ""
+        self._line(f"Answer at a terminal{f', or {by_option}' if by_option else ''}:")
         self._unbroken(f"  {go_on}")
+        if has_question:
+            self._unbroken(f"  {go_on} --answer TEXT")
         if rules:
             self._unbroken(f"  {go_on}{''.join(f' --yes-to {rule}' for rule in rules)}")
         if "outside" in rules:

@@ -78,6 +78,8 @@ class Task:
     """Commands that decide whether it is done."""
     always: str | None = None
     """Answers every approval with this title, and says so."""
+    answers: Sequence[str] = ()
+    """What is given ahead to the questions of the model, in their order."""
     resumable: bool = True
     """Whether the session outlives the program, so that it can be gone on with."""
     server: Sequence[str] | None = None
@@ -138,7 +140,7 @@ async def run_task(
         renderer.problems.error(str(problem))
         return Ended(ExitCode.USAGE, turn.session_id)
     except CommandError as problem:
-        renderer.problems.error(explained(problem))
+        renderer.problems.error(explained(problem), told=str(problem))
         return Ended(exit_of_refusal(problem), turn.session_id)
     except ClientError as problem:
         if turn.interrupts > 1:
@@ -166,7 +168,12 @@ async def run_task(
         for rule in turn.unused_rules():
             renderer.note(f"never used: --yes-to {shlex.quote(rule)}")
         go_on = _going_on(task, turn.session_id) if task.resumable else None
-        renderer.open_items([item.head for item in turn.items], go_on, rules)
+        renderer.open_items(
+            [item.head for item in turn.items],
+            go_on,
+            rules,
+            has_question=any(item.kind == "question" for item in turn.items),
+        )
     return Ended(
         exit_code(outcome, turn.left_over, check_failed=turn.check_failed), turn.session_id, turn.summary
     )
@@ -232,7 +239,13 @@ class _Turn:
         self.interrupts = 0
         self._problem: BaseException | None = None
         self._answerer = Answerer(
-            renderer, self.items, task.rules, keyboard, self._answer_command, always=task.always
+            renderer,
+            self.items,
+            task.rules,
+            keyboard,
+            self._answer_command,
+            always=task.always,
+            answers=list(task.answers),
         )
 
     def unused_rules(self) -> list[str]:
@@ -342,7 +355,7 @@ class _Turn:
         try:
             await self._client.command(names.ANSWER, params)
         except CommandError as problem:
-            self._renderer.problems.error(explained(problem))
+            self._renderer.problems.error(explained(problem), told=str(problem))
         else:
             self._parked = False
 
@@ -384,7 +397,7 @@ class _Turn:
                 continue
             if item.has_buttons:
                 return None  # the server asks it in a moment: it does so again after a resume
-            if self._answerer.keyboard is not None:
+            if self._answerer.can_answer(item):
                 self._start(self._ask_here(item))
                 self._left.add(item.id)
                 return None

@@ -20,22 +20,26 @@ from outrider.store.reader import list_finished
 Object = dict[str, Any]
 
 NO_SESSIONS: Final = "this folder has no sessions yet"
+NO_MATCH: Final = "no session of this folder has all these words in one text"
 _GAP: Final = 2
 """Columns of a terminal between two columns of a table."""
 _TITLE_WIDTH: Final = 16
 """What a title needs to be worth its place."""
 
 
-async def sessions(workspace: Path, options: Object, console: Console, *, as_json: bool = False) -> ExitCode:
+async def sessions(
+    workspace: Path, options: Object, console: Console, words: str | None = None, *, as_json: bool = False
+) -> ExitCode:
     """List the sessions of a workspace: from the log alone where that is enough, else a server tells how they stand.
 
     Args:
         workspace: Its folder.
         options: The settings of the server.
         console: Where they are listed.
+        words: Only those in which one text has all these words.
         as_json: Whether the result of `outrider.sessions` is printed instead.
     """
-    listed = None if as_json else _finished(workspace, options)
+    listed = None if as_json or words is not None else _finished(workspace, options)
     if listed is None:
         from outrider.cli.look import RefusedError, server_of
 
@@ -43,14 +47,15 @@ async def sessions(workspace: Path, options: Object, console: Console, *, as_jso
             async with server_of(
                 workspace, options | {"events": False}, Problems(), what="reading the log"
             ) as client:
-                listed = cast("list[Object]", (await client.command(names.SESSIONS))["sessions"])
+                params: Object = {} if words is None else {"query": words}
+                listed = cast("list[Object]", (await client.command(names.SESSIONS, params))["sessions"])
         except RefusedError as refused:
             return refused.code
     if as_json:
         print_json({"sessions": listed}, console.file)
         return ExitCode.COMPLETED
     if not listed:
-        Problems().note(NO_SESSIONS)
+        Problems().note(NO_SESSIONS if words is None else NO_MATCH)
         return ExitCode.COMPLETED
     console.print(sessions_table(listed, console.width), crop=False)
     return ExitCode.COMPLETED
@@ -83,10 +88,21 @@ def _finished(workspace: Path, options: Object) -> list[Object] | None:
     ]
 
 
-def sessions_table(listed: list[Object], width: int) -> Table:
-    """The sessions as a table of `width` columns: what is less needed makes room, an id is never cut."""
+def sessions_table(listed: list[Object], width: int, *, numbered: bool = False) -> Table:
+    """The sessions as a table of `width` columns: what is less needed makes room, an id is never cut.
+
+    Args:
+        listed: What the server says of them; below a title stands where it has the words that were searched.
+        width: The columns of the terminal.
+        numbered: Whether they have numbers in place of their ids.
+    """
+    first = (
+        {"": [str(number) for number, _ in enumerate(listed, 1)]}
+        if numbered
+        else {"session": [str(row["sessionId"]) for row in listed]}
+    )
     columns = {
-        "session": [str(row["sessionId"]) for row in listed],
+        **first,
         "state": [_state(row) for row in listed],
         "last used": [_local(str(row["lastAt"])) for row in listed],
         "turns": [str(row["turns"]) for row in listed],
@@ -102,12 +118,19 @@ def sessions_table(listed: list[Object], width: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), width=max(width, columns_width + _GAP))
     for name in columns:
         table.add_column(name, no_wrap=True)
-    titles = [visible(row["title"]).replace("\n", " ") for row in listed]
+    titles = [_titled(row) for row in listed]
     if with_title := columns_width + _TITLE_WIDTH <= width:
         table.add_column("title", ratio=1, overflow="fold")
     for *cells, title in zip(*columns.values(), titles, strict=True):
-        table.add_row(*map(Text, cells), *([Text(title)] if with_title else []))
+        table.add_row(*map(Text, cells), *([title] if with_title else []))
     return table
+
+
+def _titled(row: Object) -> Text:
+    """The title, and where the session has the words that were searched, if that is another place."""
+    title = visible(row["title"]).replace("\n", " ")
+    found = visible(cast("Object", row.get("match", {})).get("text", "")).replace("\n", " ")
+    return Text(title).append(f"\n{found}" if found not in title else "", "dim")
 
 
 def _local(moment: str) -> str:

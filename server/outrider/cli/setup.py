@@ -3,6 +3,7 @@
 Nothing is written before the last step. A key is read without an echo or from standard input, and never printed.
 """
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -68,9 +69,13 @@ class _Dialog:
     console: Console
     keyboard: SetupKeyboard
     problems: Problems
+    is_saving: bool = False
+    """Whether the last step has begun."""
 
-    def say(self, text: str, style: str | None = None) -> None:
-        self.console.print(visible(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    def say(self, text: str, style: str | None = None, *, is_copied: bool = False) -> None:
+        """Show a text by whole words; with `is_copied` its lines stay as they are."""
+        whole = is_copied or not self.console.is_terminal
+        self.console.print(visible(text), style=style, markup=False, highlight=False, soft_wrap=whole)
 
     async def ask(self, question: str, *, default: str = "", is_secret: bool = False) -> str:
         """An answer in a line."""
@@ -134,14 +139,26 @@ async def by_hand(
     dialog = _Dialog(setup, console, keyboard, problems)
     try:
         return await _steps(dialog, wanted)
-    except (_AbortedError, KeyboardInterrupt):
-        problems.note("nothing was written")
+    except _AbortedError:
+        _left(dialog)
         return ExitCode.CANCELLED
+    except asyncio.CancelledError:  # so Ctrl-C comes
+        if not dialog.is_saving:
+            _left(dialog)
+        raise
+
+
+def _left(dialog: _Dialog) -> None:
+    dialog.say("")  # ends the line of the question
+    dialog.problems.note("nothing was written")
 
 
 async def _steps(dialog: _Dialog, wanted: Wanted) -> ExitCode:
     listed = await dialog.setup.do(SetupParams(action="list"))
     params = await _provider(dialog, wanted, listed)
+    if problem := dialog.setup.problem_of(params):
+        dialog.problems.error(problem)
+        return ExitCode.USAGE
     keep: KeyPlace | None = wanted.keep
     name = params.model_copy(update={"key": None}).provider or ""
     shown = next((one for one in listed.providers or () if one.name == name), None)
@@ -190,17 +207,19 @@ async def _steps(dialog: _Dialog, wanted: Wanted) -> ExitCode:
 
 async def _saved(dialog: _Dialog, params: SetupParams, model: str, keep: KeyPlace | None) -> ExitCode:
     update = {"action": "save", "model": model, "keep": keep if params.key is not None else None}
+    dialog.is_saving = True
     saved = await dialog.setup.do(_checked(params, update))
     if saved.problem is not None:
         dialog.problems.error(saved.problem)
         return ExitCode.FAILED
-    dialog.say(f"\nwritten to {saved.file}:", "bold")
-    dialog.say(saved.written or "")
+    dialog.say(f"\nwritten to {saved.file}:", "bold", is_copied=True)
+    dialog.say(saved.written or "", is_copied=True)
     if keep == "env" and params.key is not None:
         dialog.say(
             f"The key was not kept: have {params.api_key_env} set where your editor is started.", "yellow"
         )
-    dialog.say('Open your editor, or try it here: outrider run "explain this project" --mode explore')
+    here = 'outrider run "explain this project"' if sys.platform == "win32" else "outrider"
+    dialog.say(f"Open your editor, or begin here, in the folder of a project: {here}")
     return ExitCode.COMPLETED
 
 
@@ -220,11 +239,25 @@ async def _provider(dialog: _Dialog, wanted: Wanted, listed: SetupResult) -> Set
     picked = await dialog.choose("Provider", [*lines, "another one, by its address"])
     if picked < len(providers):
         return SetupParams(action="models", provider=providers[picked].name, **given)
-    base_url = await dialog.ask("Address, with its version (https://…/v1)")
-    kind = _KINDS[await dialog.choose("The API it speaks", _KINDS)]
-    name = await dialog.ask("A name for it", default="my")
-    given |= {"base_url": base_url, "kind": kind}
-    return SetupParams(action="models", provider=name, **given)
+
+    def at(address: str, name: str = "my") -> SetupParams:
+        asked: dict[str, Any] = {**given, "base_url": address}
+        return SetupParams(action="models", provider=name, **asked)
+
+    base_url = await _right(dialog, "Address, with its version (https://…/v1)", "", at)
+    given["kind"] = _KINDS[await dialog.choose("The API it speaks", _KINDS)]
+    name = await _right(dialog, "A name for it", "my", lambda name: at(base_url, name))
+    return at(base_url, name)
+
+
+async def _right(dialog: _Dialog, question: str, default: str, of: Callable[[str], SetupParams]) -> str:
+    """An answer with which there is nothing wrong: it is asked for until then."""
+    while True:
+        answer = await dialog.ask(question, default=default)
+        problem = dialog.setup.problem_of(of(answer))
+        if problem is None:
+            return answer
+        dialog.say(problem, "yellow")
 
 
 def _line_of(one: SetupProvider) -> str:

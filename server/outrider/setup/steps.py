@@ -98,6 +98,15 @@ class Setup:
             return await self._try(chosen, model)
         return await self._save(chosen, model, params.keep)
 
+    def problem_of(self, params: SetupParams) -> str | None:
+        """What is wrong with the provider that some params mean, before it is asked; None if nothing is.
+
+        Args:
+            params: The provider, its address and the API it speaks.
+        """
+        chosen = self._chosen(params)
+        return chosen if isinstance(chosen, str) else None
+
     async def _list(self) -> SetupResult:
         keeps: list[KeyPlace] = [*await asyncio.to_thread(self.keeping.places), "env"]
         found = await offers(self.around.env, self.clock, self.servers)
@@ -172,6 +181,8 @@ class Setup:
             given = ProviderSettings.from_wire(values)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            if first["loc"] == ("baseUrl",):
+                return "baseUrl: an address begins with http:// or https://, and has no blanks"
             return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         if configured is None or not is_there:
             return Chosen(name, given, is_as_configured=False, key=key)

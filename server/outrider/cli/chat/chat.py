@@ -13,35 +13,73 @@ from typing import Any, Final
 from rich.text import Text
 
 from outrider import __version__
-from outrider.cli.chat.conversation import Conversation, Surface
+from outrider.cli.chat.conversation import LATEST, Conversation, Surface
 from outrider.cli.chat.markdown import LiveMarkdown
 from outrider.cli.chat.slash import SLASH_COMMANDS, take
 from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.terminal import Keyboard, TerminalKeyboard, make_console, one_line
+from outrider.settings import from_layers, read_user_file
+from outrider.surroundings import surroundings
+from outrider_protocol.settings import Tiers
 
 Object = dict[str, Any]
+
+__all__ = ["LATEST", "START", "chat"]
 
 START: Final = "/start"
 """How a plan is started here."""
 _DUMB: Final = frozenset({"", "dumb", "unknown"})
 
 
-def chat(
+async def chat(
     workspace: Path, options: Object, session_id: str | None, checks: Sequence[str] = ()
-) -> Coroutine[Any, Any, ExitCode]:
+) -> ExitCode:
     """Hold a conversation in this process's terminal; gives the exit code.
 
     Args:
         workspace: The folder to work in.
         options: The `initializationOptions`.
-        session_id: A session of the log to go on with.
+        session_id: A session of the log to go on with, or `LATEST`.
         checks: Commands that decide whether its tasks are done.
     """
+    if _lacks_model(options) and (left := await _led_to_a_model()) is not None:
+        return left
     if os.environ.get("TERM", "") in _DUMB:
-        return _in_lines(workspace, options, session_id, checks)
-    return _on_screen(workspace, options, session_id, checks)
+        return await _in_lines(workspace, options, session_id, checks)
+    return await _on_screen(workspace, options, session_id, checks)
+
+
+def _lacks_model(options: Object) -> bool:
+    """Whether neither the options nor the user's settings name a model. Blocks."""
+    file = surroundings().user_settings
+    given, problem = read_user_file(file)
+    found = from_layers((str(file), given), ("initializationOptions", options)).settings
+    return problem is None and found.model is None and found.tiers == Tiers()
+
+
+async def _led_to_a_model() -> ExitCode | None:
+    """Set a model up before the first message needs it; gives the exit code where the user left, None to begin."""
+    console, keyboard = make_console(sys.stdout), TerminalKeyboard(sys.stdin.fileno())
+
+    def draw(early: bool) -> None:
+        if early:
+            console.print("(what was typed before the question was shown does not count)", style="dim")
+        console.print("No model is set yet. Set one up now? Enter for yes, n for no: ", end="")
+
+    answer = await keyboard.answer(draw)
+    if answer is None:
+        return ExitCode.CANCELLED
+    if answer.strip().casefold() in {"n", "no"}:
+        return None
+    from outrider.cli.setup import (
+        Wanted,
+        set_up,
+    )  # with all of the application, which a chat leaves to its server
+
+    code = await set_up(Wanted(), keyboard, None)
+    return None if code == ExitCode.COMPLETED else code
 
 
 # --- a screen -----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from outrider.cli.chat.status import Status
 from outrider.cli.exits import ExitCode
 from outrider.cli.render import Renderer
 from outrider.cli.run import ASK_SECONDS, CANCEL_SECONDS, GOES_ON_HERE, explained
+from outrider.cli.sessions import NO_SESSIONS
 from outrider.cli.terminal import Keyboard, plain_output, visible
 from outrider.lsp.client import Client, ClientError, CommandError, Question
 from outrider_protocol import logged
@@ -26,6 +27,8 @@ from outrider_protocol.choices import PermissionMode
 
 Object = dict[str, Any]
 
+LATEST: Final = "latest"
+"""Stands for the id of the folder's latest session."""
 AGAIN_SECONDS: Final = 2.0
 """In which a second Ctrl-C leaves."""
 LIST_SECONDS: Final = 5.0
@@ -121,7 +124,7 @@ class Conversation:
 
         Args:
             started: Run beside it, as soon as there is a server; ends the conversation with its end.
-            session_id: A session of the log to go on with.
+            session_id: A session of the log to go on with, or `LATEST`.
         """
         problems = self.renderer.problems
         try:
@@ -137,8 +140,12 @@ class Conversation:
                 self._client = client
                 self._started.set()
                 self.known_commands()
+                if session_id == LATEST:
+                    session_id = await self._latest()
                 if session_id is not None:
                     await self.open(session_id)
+                # No error follows that would say it again, and the next message may be long in coming.
+                problems.hold_no_more()
                 surface = asyncio.ensure_future(started())
                 gone = asyncio.ensure_future(client.gone())
                 waiting: list[asyncio.Task[Any]] = [surface, gone, asyncio.ensure_future(self.ended.wait())]
@@ -153,7 +160,7 @@ class Conversation:
                         task.cancel()
                     await asyncio.gather(*waiting, return_exceptions=True)
         except CommandError as problem:
-            problems.error(explained(problem))
+            problems.error(explained(problem), told=str(problem))
             self.code = ExitCode.USAGE
         except ClientError as problem:
             if not self.ended.is_set():
@@ -162,6 +169,13 @@ class Conversation:
         finally:
             problems.show_held()
         return self.code
+
+    async def _latest(self) -> str | None:
+        """The folder's latest session; None where it has none, which is said."""
+        listed = cast("list[Object]", (await self.command(names.SESSIONS, {"limit": 1}))["sessions"])
+        if not listed:
+            self.renderer.note(NO_SESSIONS)
+        return str(listed[0]["sessionId"]) if listed else None
 
     def end(self) -> None:
         """Leave."""
@@ -213,6 +227,17 @@ class Conversation:
         """The ids of the session's turns, in their order. Raises CommandError."""
         events = await self._log(self.session_id) if self.session_id is not None else []
         return [str(event.get("turnId")) for event in events if event["type"] == "turn.started"]
+
+    async def messages(self) -> dict[str, str]:
+        """What the user said of what the model still knows: turn → the message that began it. Raises CommandError."""
+        said: dict[str, str] = {}
+        for event in await self._log(self.session_id) if self.session_id is not None else []:
+            if event["type"] == "turn.started":
+                said[str(event.get("turnId"))] = event["data"]["prompt"]
+            elif event["type"] == "conversation.restored":
+                for turn_id in event["data"]["turns"]:
+                    said.pop(turn_id, None)
+        return said
 
     def new(self) -> None:
         """Begin a session with the next message."""
@@ -375,6 +400,10 @@ class Conversation:
         """Carry out the plan document at an absolute path."""
         await self._begin(names.PLAN, {"uri": plan.as_uri()}, can_change=True)
 
+    async def go_on(self) -> None:
+        """Go on where the latest turn stopped, with new limits."""
+        await self._begin(names.CONTINUE, {}, can_change=False)
+
     async def _begin(self, command: str, params: Object, *, can_change: bool) -> None:
         if self.session_id is not None:
             params["sessionId"] = self.session_id
@@ -470,7 +499,7 @@ class Conversation:
         try:
             await work
         except CommandError as problem:
-            self.renderer.problems.error(explained(problem))
+            self.renderer.problems.error(explained(problem), told=str(problem))
         except ClientError as problem:
             if not self.ended.is_set():
                 self.renderer.problems.error(str(problem))

@@ -38,6 +38,8 @@ from outrider.cli.terminal import PASTE_SECONDS, QUIET_SECONDS, one_line
 
 MOST_COMPOSED: Final = 8
 """Lines of the composer that are shown; it scrolls then."""
+MOST_COMPLETIONS: Final = 8
+"""Lines of the menu of what can be completed."""
 MOST_WAITING: Final = 4
 """Lines of what waits."""
 _BELOW_LIVE: Final = MOST_COMPOSED + MOST_WAITING + 4
@@ -370,7 +372,7 @@ class Screen:
                 ),
                 Window(
                     BufferControl(self.composer),
-                    height=Dimension(min=1, max=MOST_COMPOSED),
+                    height=self._composer_height,
                     dont_extend_height=True,
                     wrap_lines=True,
                     get_line_prefix=_composer_prefix,
@@ -382,8 +384,15 @@ class Screen:
                 ),
             ]
         )
-        menu = Float(CompletionsMenu(max_height=8), xcursor=True, ycursor=True)
+        menu = Float(CompletionsMenu(max_height=MOST_COMPLETIONS), xcursor=True, ycursor=True)
         return Layout(FloatContainer(body, [menu]), focused_element=self.composer)
+
+    def _composer_height(self) -> Dimension:
+        """The lines of the composer, and below them room for the menu: at the bottom of the terminal there is none."""
+        completing = self.composer.complete_state
+        menu = min(len(completing.completions), MOST_COMPLETIONS) if completing is not None else 0
+        typed = min(self.composer.document.line_count, MOST_COMPOSED)
+        return Dimension(min=typed + menu, max=MOST_COMPOSED + menu)
 
     def _live_text(self) -> str:
         size = self.app.output.get_size()

@@ -15,8 +15,9 @@ from outrider.cli.changes import listed_changes
 from outrider.cli.chat.conversation import Conversation
 from outrider.cli.diffs import diff_lines, diff_style
 from outrider.cli.look import show_undone
-from outrider.cli.sessions import NO_SESSIONS, sessions_table
+from outrider.cli.sessions import NO_MATCH, NO_SESSIONS, sessions_table
 from outrider.cli.terminal import one_line, visible
+from outrider.lsp.client import CommandError
 from outrider_protocol import logged
 from outrider_protocol.choices import PERMISSION_MODES, THINKING_LEVELS
 
@@ -26,6 +27,15 @@ _TASK_MODES: Final = ("agent", "plan", "explore")
 _MODEL_SECONDS: Final = 30.0
 _NO_CHECK: Final = "none"
 _NO_SESSION: Final = "There is no session yet."
+_YES: Final = frozenset({"y", "Y", "yes"})
+_MOST_MESSAGES: Final = 20
+"""Messages in one listing, the latest ones."""
+_GOING_BACK: Final[Mapping[str, Object]] = {
+    "files and conversation": {},
+    "conversation": {"files": False},
+    "files": {"conversation": False},
+}
+"""What can go back to before a message, and how that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +117,17 @@ async def _sessions(chat: Conversation, rest: str) -> None:
         chat.renderer.note(NO_SESSIONS)
         return
     ids = [str(one["sessionId"]) for one in listed]
+    if rest and not rest.isdecimal() and rest not in ids:
+        found = await chat.command(names.SESSIONS, {"query": rest})
+        listed, rest = cast("list[Object]", found["sessions"]), ""
+        ids = [str(one["sessionId"]) for one in listed]
+        if not listed:
+            chat.renderer.note(NO_MATCH)
+            return
     if not rest:
         console = chat.renderer.console
-        console.print(sessions_table(listed, console.width), crop=False)
-        rest = (
-            (await chat.surface.ask("the session's id, or 1 for the latest; Esc leaves it: ")) or ""
-        ).strip()
+        console.print(sessions_table(listed, console.width, numbered=True), crop=False)
+        rest = ((await chat.surface.ask("its number, or an id; Esc leaves it: ")) or "").strip()
     if rest.isdecimal() and 1 <= int(rest) <= len(ids):
         rest = ids[int(rest) - 1]
     if rest:
@@ -180,7 +195,12 @@ async def _model(chat: Conversation, rest: str) -> None:
     models = [str(one["model"]) for one in cast("list[Object]", told["models"])]
     now = chat.model or cast("str | None", told.get("model"))
     choices = models if now is None or now in models else [now, *models]
-    if chosen := await _pick(chat, "model of the next tasks", choices, now, rest):
+    if not choices and not rest:
+        chat.renderer.note("No model is known: `outrider setup` sets one up, /model provider/name names one.")
+        return
+    # Some providers list not all they have.
+    chosen = rest if "/" in rest else await _pick(chat, "model of the next tasks", choices, now, rest)
+    if chosen:
         chat.model = chosen
         chat.renderer.note(f"The next tasks run with {chosen}.")
 
@@ -207,8 +227,69 @@ async def _take_back(chat: Conversation, command: str, rest: str) -> None:
         params["scope"] = rest
     elif rest:
         params["id"] = rest
-    done = await chat.command(command, params, seconds=None)
+    elif command == names.UNDO:
+        params["latest"] = True
+    try:
+        done = await chat.command(command, params, seconds=None)
+    except CommandError as problem:
+        if problem.reason != "not_latest":
+            raise
+        prompt = one_line(str(problem.data["prompt"]))
+        chat.renderer.console.print(Text(f"The latest turn has nothing to undo. This one has: {prompt}"))
+        if ((await chat.surface.ask("Undo it? y for yes, Esc leaves it: ")) or "").strip() not in _YES:
+            return
+        named = {"sessionId": problem.data["sessionId"], "scope": "turn", "id": problem.data["turnId"]}
+        done = await chat.command(names.UNDO, named, seconds=None)
     show_undone(done, cast("list[logged.WireEvent]", []), chat.renderer.console, redo=command == names.REDO)
+
+
+async def _continue(chat: Conversation, _rest: str) -> None:
+    """Go on where the latest turn stopped: its budget was spent, it failed, or it was cancelled."""
+    if chat.session_id is None:
+        chat.renderer.note(_NO_SESSION)
+        return
+    await chat.go_on()
+
+
+async def _retry(chat: Conversation, _rest: str) -> None:
+    """Ask the model again: at once where a turn waits to do that, else for the latest turn, which failed."""
+    messages = await chat.messages()
+    if not messages:
+        chat.renderer.note(_NO_SESSION)
+        return
+    params: Object = {"turnId": chat.status.turn_id or list(messages)[-1]}
+    if chat.model is not None and not chat.status.is_running:
+        params["model"] = chat.model
+    await chat.command(names.RETRY, params)
+
+
+async def _restore(chat: Conversation, rest: str) -> None:
+    """Go back to before a message: files, conversation or both. The message comes back into the composer."""
+    messages = await chat.messages()
+    if not messages:
+        chat.renderer.note(_NO_SESSION)
+        return
+    console, typed = chat.renderer.console, rest
+    if not rest:
+        for number, prompt in list(enumerate(messages.values(), 1))[-_MOST_MESSAGES:]:
+            console.print(Text(f"  {number}  {one_line(prompt)}"), no_wrap=True, overflow="ellipsis")
+        typed = (await chat.surface.ask("back to before which message, its number; Esc leaves it: ")) or ""
+    if not (typed.strip().isdecimal() and 1 <= int(typed) <= len(messages)):
+        if typed.strip():
+            chat.renderer.note(f"“{visible(typed)}” is no number of a message.")
+        return
+    what = await _pick(chat, "what goes back", tuple(_GOING_BACK), None, "")
+    if what is None:
+        return
+    turn_id = list(messages)[int(typed) - 1]
+    params: Object = {"sessionId": chat.session_id, "turnId": turn_id, **_GOING_BACK[what]}
+    done = await chat.command(names.RESTORE, params, seconds=None)
+    if "undo" in done:
+        show_undone(cast("Object", done["undo"]), cast("list[logged.WireEvent]", []), console, redo=False)
+    if done["turns"]:
+        chat.renderer.note(f"The model has forgotten your message {int(typed)} and all after it.")
+        if chat.surface.compose(str(done["prompt"])):
+            chat.renderer.note("The message is in the composer: change it, and send it again.")
 
 
 async def _changes(chat: Conversation, rest: str) -> None:
@@ -350,7 +431,7 @@ async def _quit(chat: Conversation, _rest: str) -> None:
 SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "help": SlashCommand("what can be typed here", _help),
     "new": SlashCommand("begin a new session", _new),
-    "sessions": SlashCommand("go on with another session", _sessions, "[id]"),
+    "sessions": SlashCommand("go on with another session", _sessions, "[number|id|words]"),
     "fork": SlashCommand("go on in a copy of this session, up to one of its turns", _fork, "[number]"),
     "rename": SlashCommand("name this session", _rename, "name"),
     "delete": SlashCommand("delete this session for good", _delete),
@@ -363,10 +444,13 @@ SLASH_COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "review": SlashCommand("go through the changes hunk by hunk, and undo some", _review),
     "undo": SlashCommand("undo the last turn, or what is named", _undo, "[step|turn|session|id]"),
     "redo": SlashCommand("bring back what was undone", _redo, "[id]"),
+    "continue": SlashCommand("go on where the last task stopped, with a new budget", _continue),
+    "retry": SlashCommand("ask the model again after a failure", _retry),
+    "restore": SlashCommand("go back to before a message, and change it", _restore, "[number]"),
     "changes": SlashCommand("what this session changed", _changes, "[patch]"),
     "mode": SlashCommand("choose the mode of the next tasks", _mode, "[mode]"),
     "permissions": SlashCommand("choose what may happen without a question", _permissions, "[mode]"),
-    "model": SlashCommand("choose the model", _model, "[model]"),
+    "model": SlashCommand("choose the model", _model, "[provider/name]"),
     "thinking": SlashCommand("choose how much the model thinks", _thinking, "[level]"),
     "jobs": SlashCommand("background commands, or end one", _jobs, "[kill id]"),
     "quit": SlashCommand("leave", _quit),
