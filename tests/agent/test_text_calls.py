@@ -436,7 +436,7 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
     ("answers", "status", "says"),
     [
         ([Said(calls=[("c", "report_ready", {"word": "ready"})])], "ok", "in the provider's own format"),
-        ([Said("I am ready.")], "warn", "made none"),
+        ([Said("I am ready.")], "warn", "it made none"),
         (
             [Said(written(("c", "report_ready", {"word": "ready"})))] * 2,
             "ok",
@@ -450,12 +450,12 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
         (
             [Said("Action: report_ready\nAction Input: {}")],
             "warn",
-            "in the provider's own format, and wrote it as text, in the format react: set",
+            "in the provider's own format, it wrote one in the format react: set",
         ),
         (
             [REFUSAL, Said("Action: report_ready\nAction Input: {}")],
             "warn",
-            "as text, in the format hermes, and wrote it as text, in the format react: set",
+            "as text, in the format hermes, it wrote one in the format react: set",
         ),
         ([fails(401, {"error": {"message": "bad key"}})], "fail", "bad key"),
         (
@@ -466,7 +466,7 @@ async def test_the_doctor_looks_at_every_model_that_may_be_asked(settings, statu
         (
             [REFUSAL, Said("I am ready.")],
             "warn",
-            "in the format hermes, and made none; another `toolFormat` may",
+            "in the format hermes, it made none; another `toolFormat` may",
         ),
     ],
 )

@@ -24,6 +24,7 @@ from outrider.cli.options import (
     KeyOption,
     KindOption,
     ModelOption,
+    NeedsTerminalError,
     OutputOption,
     SessionArgument,
     StateOption,
@@ -173,7 +174,7 @@ def chat(
         model, permission_mode, state_dir, provider_url, key_env, provider_kind, workspace=workspace
     )
     if typed_on() is None:
-        raise typer.BadParameter("needs a terminal; `outrider run` works without one", param_hint="chat")
+        raise NeedsTerminalError("`outrider chat` needs a terminal; `outrider run` works without one")
     if last and session is not None:
         raise typer.BadParameter("is another session than that of --session", param_hint="--last")
     raise ends(hold(folder(workspace), options, LATEST if last else session, check or ()))
@@ -444,7 +445,7 @@ def setup(
         raise typer.BadParameter("needs --provider and --model", param_hint="--yes" if yes else "--json")
     typed = None if asks_nothing else typed_on()
     if typed is None and not asks_nothing:
-        raise typer.BadParameter("needs a terminal, or --provider, --model and --yes", param_hint="setup")
+        raise NeedsTerminalError("`outrider setup` needs a terminal, or --provider, --model and --yes")
     wanted = steps.Wanted(
         provider=provider,
         kind=provider_kind,

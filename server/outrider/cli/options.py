@@ -70,6 +70,14 @@ def console(stream: TextIO | None = None) -> "Console":
     return make_console(stream or sys.stdout)
 
 
+class NeedsTerminalError(typer.BadParameter):
+    """What a command does needs somebody to ask."""
+
+    def format_message(self) -> str:
+        """Its words alone: no value is wrong."""
+        return self.message
+
+
 def typed_on(shown_on: TextIO | None = None) -> "TerminalKeyboard | None":
     """The user's keyboard where questions are drawn on `shown_on`, by default standard output; None where nobody can answer."""
     from outrider.cli.terminal import keyboard

@@ -7,6 +7,7 @@ import typer
 
 from outrider.cli.options import (
     JsonOption,
+    NeedsTerminalError,
     StateOption,
     WorkspaceOption,
     console,
@@ -194,7 +195,7 @@ def delete(
     asked = _asked(workspace, state_dir, as_json=as_json)
     if not yes:
         if typed_on() is None:
-            raise typer.BadParameter("needs a terminal to ask in, or --yes", param_hint="delete")
+            raise NeedsTerminalError("`outrider delete` needs a terminal to ask in, or --yes")
         if not typer.confirm(f"Delete session {session} for good?"):
             raise typer.Exit(1)
     raise ends(asked.delete(session))

@@ -85,8 +85,6 @@ async def try_tools(catalog: Catalog, clock: Clock, reference: str, seconds: flo
     written = handed_on(answer.text, [_TOOL], catalog.profile(reference).text_format)
     if written is not None:
         line = f'models."{reference}".toolFormat = "{written}"'
-        return Tried(
-            "warn", f"was asked for a call, {how}, and wrote it as text, in the format {written}: set {line}"
-        )
+        return Tried("warn", f"asked for a tool call {how}, it wrote one in the format {written}: set {line}")
     other = "" if form is None else "; another `toolFormat` may work"
-    return Tried("warn", f"was asked for a tool call, {how}, and made none{other}")
+    return Tried("warn", f"asked for a tool call {how}, it made none{other}")
