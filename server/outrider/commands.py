@@ -453,7 +453,9 @@ class Commands:
         return await self._app.setup.do(params)
 
     async def _doctor(self, params: DoctorParams) -> DoctorResult:
-        return DoctorResult(checks=await doctor.examine(self._app.services, probe=params.probe))
+        return DoctorResult(
+            checks=await doctor.examine(self._app.services, self._app.messages, probe=params.probe)
+        )
 
     async def _prompt(self, params: PromptParams) -> PromptResult:
         return _accepted(await self._app.sessions.prompt(params.session_id))

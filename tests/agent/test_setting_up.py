@@ -252,3 +252,11 @@ async def test_the_status_says_what_the_next_task_gets(start):
         assert (await editor.command("outrider.status"))["model"] == "my/big"
     async with start(settings={"tiers": {"small": ["my/a"]}, "providers": provider}) as editor:
         assert (await editor.command("outrider.status"))["model"] == "tiers"
+
+
+async def test_the_doctor_names_what_was_wrong_with_the_settings_at_the_start(begin):
+    editor = await begin("stock", [], {"limits": {"steps": "many"}})
+    checks = (await editor.command("outrider.doctor"))["checks"]
+    (start,) = [one for one in checks if one["name"] == "start"]
+    assert start["status"] == "warn"
+    assert start["detail"].startswith("initializationOptions: limits.steps: ")

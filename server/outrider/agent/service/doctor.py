@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -63,16 +63,18 @@ INSTALL = (
 )
 
 
-async def examine(services: Services, *, probe: bool = False) -> list[Check]:
+async def examine(services: Services, at_start: Sequence[str] = (), *, probe: bool = False) -> list[Check]:
     """Run all checks.
 
     Args:
         services: The house.
+        at_start: What was wrong with the settings and the log when the server started.
         probe: Whether every model that may be asked is asked to call a tool; without it nothing goes to a provider.
     """
     version = services.runtime.version
     checks = [
         Check(name="outrider", status="ok", detail=f"{version}, Python {sys.version.split()[0]}"),
+        *(Check(name="start", status="warn", detail=one) for one in at_start),
         _folders(services),
         await _model(services, probe=probe),
         await _log(services),
