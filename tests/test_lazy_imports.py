@@ -99,7 +99,7 @@ _MODELS, _ALL_ELSE = {"pydantic", "outrider_protocol.settings"}, {"outrider.app"
         ("permissions add deny curl", {"outrider.tools.run_command", *_MODELS, *_ALL_ELSE}),
         ("permissions remove rule_x", {"tree_sitter", *_MODELS, *_ALL_ELSE}),
         ("permissions check ls", {"outrider_protocol.events", *_ALL_ELSE}),
-        ("sessions", {"tree_sitter", "outrider.lsp.client", "outrider_protocol.commands", *_ALL_ELSE}),
+        ("sessions", {"tree_sitter", "pydantic", "outrider.lsp.client", *_ALL_ELSE}),
     ],
 )
 def test_a_command_that_needs_no_server_loads_only_what_it_needs(

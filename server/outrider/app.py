@@ -58,9 +58,10 @@ from outrider.ports.editor import Editor
 from outrider.ports.events import FrameListener, LoggedEvent, StreamFrame
 from outrider.ports.ids import Ids, RandomIds, SequentialIds
 from outrider.ports.outside import ClientStart, Outside
+from outrider.ports.toml import read_user_file
 from outrider.processes import Process, SpawnProblem, Supervisor, can_run_commands, command_environment
 from outrider.processes.sandbox import Sandbox
-from outrider.settings import Layered, from_layers, narrowed, read_user_file
+from outrider.settings import Layered, from_layers, narrowed
 from outrider.setup.document import SetupDocument
 from outrider.setup.keeping import Keeping
 from outrider.setup.steps import Setup

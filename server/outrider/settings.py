@@ -7,12 +7,10 @@ that narrow count. Every wrong or refused value becomes a message that names its
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from outrider.ports.toml import read_toml
 from outrider_protocol.choices import PERMISSION_MODES
 from outrider_protocol.settings import (
     MOST_TOOLS,
@@ -209,25 +207,6 @@ def _shown(value: Any) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-
-
-def read_user_file(path: Path) -> tuple[dict[str, Any], str | None]:
-    """Read the user's TOML file. Blocks.
-
-    Returns:
-        Its values, and what is wrong with it, if anything.
-    """
-    try:
-        # Looked at before it is opened: opening a pipe would wait for a writer.
-        if path.exists() and not path.is_file():
-            return {}, f"the settings file {path} is not a regular file; it is ignored"
-        return read_toml(path.read_bytes().decode("utf-8")), None
-    except FileNotFoundError:
-        return {}, None
-    except (OSError, UnicodeDecodeError) as error:
-        return {}, f"the settings file {path} cannot be read ({error}); it is ignored"
-    except (ValueError, RecursionError) as error:  # it descends into lists and tables
-        return {}, f"the settings file {path} is not valid TOML ({error}); it is ignored"
 
 
 def narrowed(base: Settings, values: Any, *, is_refused: bool = False) -> Layered:

@@ -129,9 +129,9 @@ async def test_sessions_are_listed_without_a_server_where_all_have_finished(
     assert [line.split()[-1] for line in alone.splitlines()] == ["title", "second", "first"]
     assert await listed(tmp_path / "home") == ""
     assert not started
-    # What only a server can tell: what a wrong setting means, and whether a session waits.
+    # What only a server can tell: what is said of a damaged file of settings, and whether a session waits.
     (tmp_path / "config" / "outrider").mkdir(parents=True)
-    (tmp_path / "config" / "outrider" / "settings.toml").write_text("modle = 1\n")
+    (tmp_path / "config" / "outrider" / "settings.toml").write_text("modle = \n")
     assert await listed(tmp_path / "workspace") == alone
     assert len(started) == 1
     (tmp_path / "config" / "outrider" / "settings.toml").unlink()

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outrider.settings import Layered, from_layers, narrowed, read_user_file
+from outrider.ports.toml import read_user_file
+from outrider.settings import Layered, from_layers, narrowed
 from outrider_protocol.choices import PERMISSION_MODES
 from outrider_protocol.settings import Limits, SandboxSettings, Settings
 

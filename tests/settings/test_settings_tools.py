@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from outrider.settings import Layered, from_layers, narrowed, read_user_file
+from outrider.ports.toml import read_user_file
+from outrider.settings import Layered, from_layers, narrowed
 from outrider_protocol.settings import MOST_TOOLS, SCHEMA_BYTES, Settings
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}

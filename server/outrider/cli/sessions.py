@@ -13,7 +13,7 @@ import outrider_protocol as names
 from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
 from outrider.cli.terminal import print_json, visible
-from outrider.settings import from_layers, read_user_file
+from outrider.ports.toml import read_user_file
 from outrider.store.locks import LOCKS, marked_failed
 from outrider.store.reader import list_finished
 
@@ -65,10 +65,9 @@ def _finished(workspace: Path, options: Object) -> list[Object] | None:
     """The sessions of a workspace as the server lists them; None where it has more to say than the log."""
     file = platformdirs.user_config_path("outrider") / "settings.toml"
     given, problem = read_user_file(file)
-    layered = from_layers((str(file), given), ("initializationOptions", options))
-    if problem or layered.messages:
-        return None
-    own = layered.settings.state_dir
+    own = options.get("stateDir", given.get("stateDir"))
+    if problem or not isinstance(own, str | None):
+        return None  # a server says what is wrong
     state_dir = Path(own).expanduser() if own else platformdirs.user_state_path("outrider")
     if marked_failed(state_dir / LOCKS):
         return None

@@ -20,7 +20,8 @@ from outrider.cli.exits import ExitCode
 from outrider.cli.problems import Problems
 from outrider.cli.render import Renderer
 from outrider.cli.terminal import Keyboard, TerminalKeyboard, make_console, one_line
-from outrider.settings import from_layers, read_user_file
+from outrider.ports.toml import read_user_file
+from outrider.settings import from_layers
 from outrider.surroundings import surroundings
 from outrider_protocol.settings import Tiers
 

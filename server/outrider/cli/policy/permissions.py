@@ -26,9 +26,10 @@ from outrider.permissions.policy.ledger import Ledger
 from outrider.permissions.policy.protected_files import Guarded, may_lead_to_obeyed, meaning_in_commands
 from outrider.permissions.policy.rules import RUN
 from outrider.ports.clock import SystemClock
+from outrider.ports.toml import read_user_file
 from outrider.processes import Supervisor, command_environment, shell_argv
 from outrider.processes.sandbox import Hidden, Sandbox, SandboxWish
-from outrider.settings import from_layers, read_user_file
+from outrider.settings import from_layers
 from outrider.surroundings import surroundings
 from outrider.tools.run_command.command_line import look_at, with_objects
 from outrider.workspace.documents.documents import DocumentStore
