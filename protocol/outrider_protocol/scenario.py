@@ -338,7 +338,7 @@ class Scenario(ScriptWire):
     """What the user says to questions, in their order."""
     otherwise: str | Answer | None = None
     """What they say to all further ones; absent: a further question fails the scenario."""
-    expect: Expect = Expect()
+    expect: Expect = Field(default_factory=Expect)
 
 
 Answer.model_rebuild()

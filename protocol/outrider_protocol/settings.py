@@ -209,11 +209,11 @@ class TierSettings(Wire):
 class Tiers(Wire):
     """Models by what they are good for."""
 
-    small: TierSettings = TierSettings()
+    small: TierSettings = Field(default_factory=TierSettings)
     """For summaries and titles."""
-    mid: TierSettings = TierSettings()
+    mid: TierSettings = Field(default_factory=TierSettings)
     """For most steps."""
-    frontier: TierSettings = TierSettings()
+    frontier: TierSettings = Field(default_factory=TierSettings)
     """For the first step of a turn, and for one after a step that gave only reasoning."""
 
 
@@ -446,7 +446,7 @@ class Settings(Wire):
     reminders: bool = True
     """Whether a model that stops is told, once in a turn, of a change that nothing has checked and of open points of its
     plan."""
-    retry: RetrySettings = RetrySettings()
+    retry: RetrySettings = Field(default_factory=RetrySettings)
     """How long a request is repeated that failed for a passing reason."""
     fallback_models: list[str] = Field(default_factory=list)
     """Models to ask, in this order, when `model` cannot answer. Not used for a task that names its model."""
@@ -455,9 +455,9 @@ class Settings(Wire):
     models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
     """What you know of models, by full name (`provider/name`). The rest is asked of the provider, looked up or
     assumed."""
-    tiers: Tiers = Tiers()
+    tiers: Tiers = Field(default_factory=Tiers)
     """Models to choose from, step by step. A list alone is the `models` of a tier."""
-    routing: Routing = Routing()
+    routing: Routing = Field(default_factory=Routing)
     """How it is chosen."""
     model_titles: bool = True
     """Whether `tiers.small` is asked for a title of each session that uses the tiers."""
@@ -468,19 +468,19 @@ class Settings(Wire):
     autonomy: Autonomy = "balanced"
     """How often the model may ask you in a turn: `cautious` 5 times, `balanced` 3, `decisive` once. After that it assumes,
     says so, and goes on. Approvals do not count."""
-    limits: Limits = Limits()
+    limits: Limits = Field(default_factory=Limits)
     """Budgets of a turn, and time-outs. A spent budget ends the turn as `budget_exhausted`."""
-    sandbox: SandboxSettings = SandboxSettings()
+    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     """What commands can reach. A string stands for its `mode`."""
     command_environment: list[EnvName] = Field(default_factory=list)
     """Environment variables that commands get besides those that programs need."""
     state_dir: str | None = None
     """Folder of the log; absent: the user's state folder."""
-    store: StoreSettings = StoreSettings()
+    store: StoreSettings = Field(default_factory=StoreSettings)
     """How long the texts of changed files are kept."""
     recording: bool = False
     """Whether each session is kept as a file that `recorded:PATH` plays."""
-    repository_map: RepositoryMapSettings = RepositoryMapSettings()
+    repository_map: RepositoryMapSettings = Field(default_factory=RepositoryMapSettings)
     """The map of the workspace that turns get."""
     language_servers: dict[str, LanguageServerSettings] = Field(
         default_factory=dict[str, LanguageServerSettings]
