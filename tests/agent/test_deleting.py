@@ -166,6 +166,7 @@ async def test_the_task_document_shows_it_no_longer(told):
     await until(lambda: SECRET not in told.text(name))
 
 
+@pytest.mark.thorough
 async def test_one_that_another_window_still_shows_is_gone_there_too(workspace):
     model = scripted(workspace, [{"text": "One."}, {"text": "Two."}, {"text": "Three."}])
     async with (

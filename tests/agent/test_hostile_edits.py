@@ -71,6 +71,7 @@ async def test_promise_4_an_edit_that_is_applied_in_part_is_completed_and_taken_
     assert editor.text("tariff.py") == text
 
 
+@pytest.mark.thorough
 async def test_promise_4_a_part_that_stays_is_told_and_can_be_taken_back(begin):
     editor = await begin(PART, [step(TWO), DONE], FULL)
     editor.open("tariff.py")

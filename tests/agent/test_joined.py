@@ -122,6 +122,7 @@ async def test_it_is_steered_queued_and_cancelled_from_outside(two):
     assert [event["data"]["prompt"] for event in first.events_of("turn.started")] == ["Fix it.", "Then that."]
 
 
+@pytest.mark.thorough
 async def test_an_end_of_the_one_that_watches_changes_nothing(two, workspace):
     first, second = two
     await second.command("outrider.resume", first.session)
@@ -145,6 +146,7 @@ async def test_an_end_of_the_one_that_runs_it_loses_nothing(two, workspace):
     assert [path for path in doors(workspace) if path.name.startswith(f"{first.pid}-")] == []
 
 
+@pytest.mark.thorough
 async def test_a_client_is_told_that_nobody_tells_of_a_session_any_more(two, workspace):
     first, second = two
     await second.command("outrider.resume", first.session)
@@ -156,6 +158,7 @@ async def test_a_client_is_told_that_nobody_tells_of_a_session_any_more(two, wor
     assert second.events[-1]["seq"] >= log[-1]["seq"]
 
 
+@pytest.mark.thorough
 async def test_it_is_told_of_a_session_that_was_released_too_and_of_none_that_it_left_itself(two):
     first, second = two
     await second.command("outrider.resume", first.session)
@@ -167,6 +170,7 @@ async def test_it_is_told_of_a_session_that_was_released_too_and_of_none_that_it
     assert second.events_of("turn.finished")
 
 
+@pytest.mark.thorough
 async def test_who_gets_no_events_is_told_of_a_task_that_is_left_undone(workspace):
     model = scripted(workspace, [step(FIX), DONE])
     quiet = {**OWN, "events": False}
@@ -187,6 +191,7 @@ async def test_who_gets_no_events_is_told_of_a_task_that_is_left_undone(workspac
         assert "Outrider: resume “Fix it.”" in [one["title"] for one in actions]
 
 
+@pytest.mark.thorough
 async def test_the_command_line_goes_on_itself_where_what_it_watched_has_ended(workspace):
     waits = call("run_command", command="touch began.txt; sleep 60")
     model = scripted(workspace, [step(waits), DONE])
@@ -234,6 +239,7 @@ def doors(workspace):
     return list(folder.iterdir())
 
 
+@pytest.mark.thorough
 async def test_it_is_left(two):
     first, second = two
     await second.command("outrider.resume", first.session)
@@ -244,6 +250,7 @@ async def test_it_is_left(two):
     assert not second.events_of("turn.finished")
 
 
+@pytest.mark.thorough
 async def test_who_has_joined_goes_on_with_it_afterwards(two):
     first, second = two
     await second.command("outrider.resume", first.session)

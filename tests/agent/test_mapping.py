@@ -74,6 +74,7 @@ async def test_no_step_waits_for_it(begin, monkeypatch):
     assert "map.drawn" not in types(editor)
 
 
+@pytest.mark.thorough
 async def test_50_000_files_hold_up_no_request(begin, ready, workspace):
     for folder in range(500):
         place = workspace / f"part{folder}"

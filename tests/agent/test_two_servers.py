@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import pytest
 from scripting import DONE, call, held, results, step
 
 from outrider.testing.scenario import scripted, start_session
@@ -53,6 +54,7 @@ async def test_two_servers_edit_one_file_and_neither_loses_the_others_edit(works
     assert not list(workspace.glob("*.tmp"))
 
 
+@pytest.mark.thorough
 async def test_a_session_that_another_server_runs_is_listed_so_after_it_was_joined(workspace):
     model = scripted(workspace, [step(EDIT), DONE], name="edit")
     async with start_session("stock", workspace, model, connection="stdio") as first:

@@ -49,6 +49,7 @@ def test_a_session_goes_to_standard_output(workspace, session_id, capfd):
     assert "Taken out" in told.err
 
 
+@pytest.mark.thorough
 def test_a_file_that_nobody_could_read_is_not_handed_over(
     workspace, session_id, tmp_path, capfd, monkeypatch
 ):
@@ -72,6 +73,7 @@ def test_a_file_is_replaced_only_by_force(workspace, session_id, tmp_path, capfd
     ("arguments", "words"),
     [([], "this folder has no sessions yet"), (["ses_no"], "there is no session")],
 )
+@pytest.mark.thorough
 def test_what_is_not_there_is_not_exported(workspace, tmp_path, capfd, arguments, words):
     target = tmp_path / "session.json"
     assert exported(workspace, *arguments, "-o", str(target)) == 2

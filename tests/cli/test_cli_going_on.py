@@ -50,6 +50,7 @@ def test_what_lists_and_checks_is_json_too(run, capfd):
     assert checks["model"] == "fail"
 
 
+@pytest.mark.thorough
 def test_what_waits_is_named_with_what_a_terminal_has(run, capfd):
     """There are no code actions in it: the command that goes on is named, and works."""
     run.turns(

@@ -129,6 +129,7 @@ def test_a_text_for_the_model_is_read_from_standard_input(outrider, tmp_path, mo
     assert [one["text"] for one in status["steering"]] == ["From a file."]
 
 
+@pytest.mark.thorough
 def test_a_job_of_another_process_is_listed_read_and_ended(outrider):
     outrider.start(JOB, SLEEP, DONE, until="job.started")
     (job,) = told(outrider("jobs --json"))["jobs"]
@@ -179,6 +180,7 @@ def test_a_question_is_answered_ahead(outrider):
     assert (code, "> Blue (--answer)" in out, "> The left one (--answer)" in out) == (0, True, True)
 
 
+@pytest.mark.thorough
 def test_a_session_is_named_exported_deleted_and_taken_in_again(outrider, tmp_path):
     outrider(f"run 'Go.' --model {outrider.script(DONE)}")
     (session,) = told(outrider("sessions --json"))["sessions"]

@@ -140,6 +140,7 @@ async def test_sessions_are_listed_without_a_server_where_all_have_finished(
     assert len(started) == 2
 
 
+@pytest.mark.thorough
 def test_one_hunk_is_taken_back_by_its_id_and_brought_back(outrider, tmp_path):
     file = tmp_path / "workspace" / "a.py"
     file.write_text("one\ntwo\nthree\n")
@@ -174,6 +175,7 @@ def test_an_approval_of_a_folder_names_every_file_wherever_it_is_shown(outrider,
             assert f"  old/{name}  (+0 −1)\n  @@ -1 +0,0 @@\n  -text of {name}\n" in one.stdout
 
 
+@pytest.mark.thorough
 def test_a_path_with_hidden_characters_is_answered_by_a_rule_and_breaks_no_table(outrider, tmp_path):
     path = "esc\x1b[31m\n\t.txt"
     write = {"tool_calls": [{"name": "write_file", "input": {"path": path, "content": "x\n"}}]}
@@ -219,6 +221,7 @@ def test_what_is_undone_already_is_not_undone_again_with_an_id_or_without(outrid
         assert (again.returncode, "to undo" in again.stderr) == (1, True), again.stderr
 
 
+@pytest.mark.thorough
 def test_an_undo_of_another_turn_than_the_latest_names_it(outrider, tmp_path):
     ran = outrider("run", "fix it", "--yes-to", "edits", "--json", script=[FIX, DONE, DONE])
     session = session_of(tmp_path, ran)
@@ -230,6 +233,7 @@ def test_an_undo_of_another_turn_than_the_latest_names_it(outrider, tmp_path):
 
 
 @pytest.mark.parametrize(("typed", "code", "left"), [("y\n", 0, "one\n"), ("\n", 1, "two\n")])
+@pytest.mark.thorough
 def test_who_sits_there_is_asked_before_another_turn_than_the_latest_is_undone(
     outrider, tmp_path, typed, code, left
 ):
@@ -245,6 +249,7 @@ def test_who_sits_there_is_asked_before_another_turn_than_the_latest_is_undone(
     assert (tmp_path / "workspace" / "a.py").read_text() == left
 
 
+@pytest.mark.thorough
 def test_an_undo_says_what_is_missing(outrider):
     asked = " ".join(outrider("undo", "--help").stdout.replace("│", " ").split())
     assert "the latest session with something to undo" in asked

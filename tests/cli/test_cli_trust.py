@@ -69,6 +69,7 @@ def alone(folder, tmp_path):
     return run
 
 
+@pytest.mark.thorough
 def test_with_nobody_there_instructions_are_left_out_and_it_is_said_how_that_changes(alone, folder):
     code, shown = alone([UNTOLD])
     assert code == 0
@@ -84,6 +85,7 @@ def test_with_nobody_there_an_effect_still_wants_its_own_yes(alone, folder):
     assert (folder / "made.txt").exists()
 
 
+@pytest.mark.thorough
 def test_one_run_is_vouched_for_and_the_next_is_not(alone, trust):
     assert alone([TOLD], "--trust")[0] == 0
     assert alone([UNTOLD])[0] == 0

@@ -7,7 +7,7 @@ from crash_scenario import RANDOM_IDS, cut_log, to_the_end, whole_log
 
 from outrider.testing.editor.connections import Stdio
 from outrider.testing.scenario import embedded, scripted, start_session
-from replayed import keep_sessions
+from replayed import keep_sessions, replay_sessions
 
 FULL = {**RANDOM_IDS, "permissionMode": "full"}
 BEFORE = "one\ntwo\nthree\n"
@@ -117,7 +117,7 @@ async def test_what_a_command_changed_that_died_with_its_server_is_named(workspa
         assert result["status"] == "interrupted"
         assert result["content"].startswith(f"`{command}` was interrupted when the server stopped")
         assert (await editor.command("outrider.changes", given))["notUndoable"] == undone["notUndoable"]
-    await keep_sessions(workspace.parent / f"{workspace.name}.state")
+    await replay_sessions(workspace.parent / f"{workspace.name}.state")
 
 
 @pytest.mark.parametrize("redo", [False, True], ids=["undo", "redo"])

@@ -130,6 +130,7 @@ def test_custom_commands_are_completed_and_called(workspace):
         terminal.wait("Make it neat")
 
 
+@pytest.mark.thorough
 def test_what_was_left_open_is_asked_again_with_its_options(workspace):
     asks = {"question": "How many hours?", "options": ["Two", "Three"]}
     ask = {"tool_calls": [{"name": "ask_user", "input": asks}]}
@@ -168,6 +169,7 @@ def test_what_is_pasted_or_held_down_answers_nothing(workspace):
         terminal.wait("really")
 
 
+@pytest.mark.thorough
 def test_a_word_to_the_running_task_and_one_after_it(workspace):
     slow = {
         "text": "one two three",
@@ -244,6 +246,7 @@ def test_files_and_commands_are_completed(workspace):
         terminal.wait("Look at @tariff.py")
 
 
+@pytest.mark.thorough
 def test_the_help_puts_a_space_behind_each_command(workspace):
     with chatting(workspace, rows=50, columns=120) as terminal:
         terminal.keys("/help\r")
@@ -257,6 +260,7 @@ def test_the_help_puts_a_space_behind_each_command(workspace):
             assert line.removeprefix(command).startswith("  ") and what in line
 
 
+@pytest.mark.thorough
 def test_a_plan_is_written_and_started_with_a_check(workspace):
     steps = {"goal": "Halve the price", "steps": ["Change the factor"]}
     write = {"tool_calls": [{"name": "write_plan", "input": steps}]}
@@ -287,6 +291,7 @@ def test_a_plan_is_written_and_started_with_a_check(workspace):
         terminal.wait("nosuch.md")
 
 
+@pytest.mark.thorough
 def test_a_command_of_the_user_is_told_with_the_next_message(workspace):
     told = {"text": "I see.", "expect": {"messages_contain": "I ran `echo $((40 + 2))`"}}
     with chatting(workspace, told) as terminal:
@@ -296,6 +301,7 @@ def test_a_command_of_the_user_is_told_with_the_next_message(workspace):
         terminal.wait("I see.")
 
 
+@pytest.mark.thorough
 def test_sessions_and_pickers(workspace):
     with chatting(workspace, DONE) as terminal:
         terminal.keys("First task.\r")
@@ -340,6 +346,7 @@ def test_the_latest_session_is_gone_on_with(workspace):
         terminal.wait(lambda: "really" in terminal.text.partition("> Again.")[2])
 
 
+@pytest.mark.thorough
 def test_a_session_is_named_forked_and_deleted(workspace):
     with chatting(workspace, DONE, DONE, {**DONE, "expect": {"messages_lack": "Second task."}}) as terminal:
         terminal.keys("/fork\r")
@@ -455,6 +462,7 @@ def test_the_menu_of_completions_has_room_at_the_bottom_of_the_screen(workspace)
         terminal.wait(lambda: terminal.text.endswith(">\nready"))
 
 
+@pytest.mark.thorough
 def test_a_dumb_terminal(workspace):
     with chatting(workspace, EDIT, DONE, TERM="dumb") as terminal:
         terminal.read(lambda: terminal.text.endswith(">"))
@@ -470,6 +478,7 @@ def test_a_dumb_terminal(workspace):
     assert "hours * 2" in (workspace / "tariff.py").read_text()
 
 
+@pytest.mark.thorough
 def test_resized_while_a_question_is_open(workspace):
     with chatting(workspace, EDIT, DONE) as terminal:
         terminal.keys("Two an hour.\r")
@@ -480,6 +489,7 @@ def test_resized_while_a_question_is_open(workspace):
         terminal.wait("really")
 
 
+@pytest.mark.thorough
 def test_a_megabyte_pasted(workspace):
     with chatting(workspace, DONE) as terminal:
         terminal.paste("x" * 1_000_000)
@@ -488,6 +498,7 @@ def test_a_megabyte_pasted(workspace):
         terminal.wait(lambda: "xxx" not in terminal.text, 50)
 
 
+@pytest.mark.thorough
 def test_a_terminal_that_goes_away(workspace):
     with chatting(workspace, EDIT, DONE) as terminal:
         terminal.keys("Two an hour.\r")

@@ -176,12 +176,14 @@ def is_known(editor):
     editor.wait_for_buffer(BEFORE)
 
 
+@pytest.mark.thorough
 def test_an_edit_is_told_of_after_a_question_that_came_out_of_idleness(emacs):
     editor = emacs(SLOW, {"text": "Fixed."})
     allow_slowly(editor)
     is_known(editor)
 
 
+@pytest.mark.thorough
 def test_without_the_recipes_method_the_person_is_asked_for_a_key(plain):
     editor = plain(SLOW, {"text": "Fixed."})
     allow_slowly(editor)
@@ -200,6 +202,7 @@ def test_return_takes_the_harmless_answer(emacs):
     assert editor.buffer == BEFORE
 
 
+@pytest.mark.thorough
 def test_a_dismissed_question_is_no_yes_and_a_code_action_answers_it_later(emacs):
     editor = emacs(EDIT, {"text": "Fixed."})
     editor.actions()

@@ -217,6 +217,7 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_code_actions(silent):
     undo_redo_type_and_take_back(editor)
 
 
+@pytest.mark.thorough
 def test_a_task_is_given_as_a_command_and_cancelled_by_code_action(asking):
     editor = asking(EDIT, {"text": "Never said."})
     editor.keys(':lsp-workspace-command outrider.run {"prompt": "correct the price"}' + RETURN)
@@ -256,6 +257,7 @@ def test_after_the_server_was_killed_it_is_said_and_code_actions_undo_or_cancel_
     editor.wait_for_buffer(BEFORE)
 
 
+@pytest.mark.thorough
 def test_a_problem_that_another_server_found_is_a_task(beside_another):
     told = {"messages_contain": ["three is too much", "tariff.py"]}
     editor = beside_another(EDIT | {"expect": told}, {"text": "Fixed."})
@@ -317,6 +319,7 @@ def test_where_it_cannot_ask_the_whole_task_goes_by_the_document(silent):
     editor.wait_for_buffer(BEFORE)
 
 
+@pytest.mark.thorough
 def test_where_no_document_opens_by_itself_a_message_says_which_one(silent):
     editor = silent(EDIT, {"text": "Fixed."})
     editor.take("Outrider: write a task…")

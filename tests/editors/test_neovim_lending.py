@@ -142,6 +142,7 @@ def test_what_is_typed_just_before_is_what_neovims_server_is_asked_about(plugin)
     nvim.wait("shows('Seen.')")
 
 
+@pytest.mark.thorough
 def test_where_no_server_is_attached_one_of_outriders_own_is_asked(plugin):
     nvim = plugin(
         [call("definition", symbol="fee"), seen("tariff.py:1: ")],
@@ -153,6 +154,7 @@ def test_where_no_server_is_attached_one_of_outriders_own_is_asked(plugin):
     assert states(nvim) == {"ty": "running"}
 
 
+@pytest.mark.thorough
 def test_a_server_that_never_answers_is_not_waited_for_longer_than_its_time(plugin):
     nvim = plugin(
         [

@@ -396,6 +396,7 @@ def test_the_models_are_asked_for_once_in_a_while_however_often_they_are_complet
     assert nvim.lua("return #_G.requests") == 2
 
 
+@pytest.mark.thorough
 def test_the_status_line_says_what_goes_on(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     assert nvim.lua("return require('outrider').status()").startswith("Outrider ·")
@@ -442,6 +443,7 @@ def test_a_cost_of_which_a_part_is_unknown_is_unknown(plugin):
     ]
 
 
+@pytest.mark.thorough
 def test_buffers_of_no_known_type_are_seen_as_they_are(plugin):
     read = {"tool_calls": [{"name": "read_file", "input": {"path": path}} for path in ("notes", "more")]}
     nvim = plugin(

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import pytest
 from neovim_plugin import AFTER, ANY_VERSION, DONE, EDIT, SERVE
 
 GATED = """
@@ -131,6 +132,7 @@ def test_a_server_that_ended_is_started_again_and_that_of_another_project_left_a
 
 
 @ANY_VERSION
+@pytest.mark.thorough
 def test_a_server_that_the_person_stopped_comes_again_with_its_session(plugin, version):
     nvim = plugin([EDIT, DONE], version=version).ready()
     nvim.run().until_asked()

@@ -39,6 +39,7 @@ def test_the_time_left_is_shown_and_the_attempt_made_now(waiting, how):
     assert len(counted) <= 1, "the line of the attempt before is gone"
 
 
+@pytest.mark.thorough
 def test_the_wait_is_over_with_the_turn(waiting):
     waiting.ex("Outrider cancel")
     waiting.until_done("cancelled")

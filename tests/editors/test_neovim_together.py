@@ -83,6 +83,7 @@ def test_one_of_them_is_rejected_on_its_line_and_the_question_is_about_the_rest(
     assert "› Create four.txt (+1): rejected: Not those." in nvim.shown
 
 
+@pytest.mark.thorough
 def test_the_last_one_is_asked_about_like_any_edit(plugin):
     nvim = plugin([step("two.txt"), DONE]).ready()
     nvim.run().until_asked(2)
@@ -149,6 +150,7 @@ def test_they_are_one_choice(picks, files, text, plugin):
         assert f"› Create four.txt (+1): rejected{reason}" in nvim.shown
 
 
+@pytest.mark.thorough
 def test_the_review_goes_through_all_of_them(plugin):
     nvim = plugin([step(*NAMES[:2]), DONE]).ready()
     nvim.run().until_asked(3)

@@ -45,6 +45,7 @@ def test_a_killed_server_is_said_and_its_session_goes_on_after_a_restart(plugin,
     assert line == len(shown), "the window stays at the end"
 
 
+@pytest.mark.thorough
 def test_an_answer_that_the_server_did_not_take_before_it_ended_is_none(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()
@@ -96,6 +97,7 @@ os.execv(sys.executable, [sys.executable, "-m", "outrider", "serve"])
 """
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_late_is_told_of_and_waited_for(plugin, tmp_path):
     nvim = plugin([EDIT, DONE], command=program(tmp_path, LATE), setup={"start_seconds": 1})
     nvim.ex("Outrider run")
@@ -194,6 +196,7 @@ server.wait()
 
 
 @ANY_VERSION
+@pytest.mark.thorough
 def test_nonsense_in_the_middle_is_told_and_a_restart_goes_on(plugin, tmp_path, version):
     command = program(tmp_path, BABBLES)
     nvim = plugin([EDIT, EDIT, DONE], command=command, setup={"answer_seconds": 1}, version=version).ready()
@@ -242,8 +245,6 @@ def test_a_server_is_asked_whether_it_answers_only_while_it_is_at_work(plugin):
 
 SAVES = """
 import json, pathlib, sys
-
-import pytest
 
 def send(message):
     body = json.dumps({"jsonrpc": "2.0", **message})
@@ -392,6 +393,7 @@ def test_a_file_that_is_renamed_while_its_diff_is_open(plugin):
     assert not nvim.file.exists()
 
 
+@pytest.mark.thorough
 def test_text_that_runs_the_other_way_and_very_long_lines(plugin):
     arabic = "# السعر \u202e hidden"
     long = "x = '" + "y" * 100_000 + "'"
@@ -420,6 +422,7 @@ def test_text_that_runs_the_other_way_and_very_long_lines(plugin):
     assert sum(line.count("w") for line in nvim.shown if set(line) == {"w"}) == 200_000, "in rows of 16 KiB"
 
 
+@pytest.mark.thorough
 def test_a_session_of_a_hundred_thousand_lines_stays_fast(plugin):
     lines, each = 100_000, 5_000  # no result is longer
     commands = [f"/usr/bin/seq {first} {first + each}" for first in range(10_000, 10_000 + lines, each)]
@@ -547,6 +550,7 @@ def test_a_task_that_a_server_never_answered_is_not_lost(plugin):
     assert nvim.lua("return _G.asked") == [["Task: (tariff.py:2-3) ", "Two an hour"]]
 
 
+@pytest.mark.thorough
 def test_without_a_network_it_says_so(plugin):
     nowhere = {
         "model": "my/model",
@@ -585,6 +589,7 @@ def test_sessions_that_wait_call_in_a_new_editor_though_none_of_them_was_looked_
         other.quit()
 
 
+@pytest.mark.thorough
 def test_a_second_editor_is_told_that_what_it_watched_has_ended_and_goes_on_with_it(plugin, tmp_path):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()

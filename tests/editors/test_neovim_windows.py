@@ -21,6 +21,7 @@ def test_where_there_is_no_room_beside_the_text_the_session_stands_below(plugin,
     assert nvim.lua("return vim.fn.winlayout()[1]") == kind
 
 
+@pytest.mark.thorough
 def test_a_session_is_shown_in_the_tab_in_which_it_is_asked_for(plugin):
     nvim = plugin([{"text": "One."}, {"text": "Two."}]).ready()
     nvim.run("first").until_done()
@@ -75,6 +76,7 @@ def test_what_else_is_opened_in_the_tab_of_a_diff_stays(plugin):
     assert nvim.lua(f"return {windows}") == [[False, ""], [False, ""]]
 
 
+@pytest.mark.thorough
 def test_a_diff_that_became_the_only_tab_goes_with_its_answer(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()
@@ -164,6 +166,7 @@ def test_the_end_of_a_task_takes_no_key_however_long_its_answer_is(plugin, versi
     assert letter * 60 in nvim.text_of_current(), "all of it is there"
 
 
+@pytest.mark.thorough
 def test_what_comes_above_the_first_line_is_seen(plugin):
     nvim = plugin([ABOVE, DONE]).ready()
     nvim.run().until_asked()
@@ -231,6 +234,7 @@ def test_only_files_of_the_project_are_told_to_its_server(plugin, tmp_path):
     assert nvim.lua(f"return {attached.format(buffer)}") == 0
 
 
+@pytest.mark.thorough
 def test_the_colours_outlast_a_change_of_the_scheme(plugin):
     nvim = plugin([EDIT, DONE]).ready()
     nvim.run().until_asked()

@@ -80,8 +80,6 @@ def test_a_question_is_answered_in_the_view_by_keyboard(begin: Begin) -> None:
 
 COUNT = """
 import time
-
-import pytest
 from pathlib import Path
 
 print("begun", flush=True)

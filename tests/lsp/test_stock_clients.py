@@ -142,6 +142,7 @@ async def test_a_dismissed_question_waits_for_a_code_action(client: LanguageClie
 
 
 @pytest.mark.asyncio
+@pytest.mark.thorough
 async def test_a_turn_that_waits_is_cancelled(client: LanguageClient) -> None:
     client.desk.answer = None
     started = await command(client, "outrider.run", prompt="Correct the price.")

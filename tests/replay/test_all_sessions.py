@@ -13,6 +13,8 @@ from outrider.testing.scenario_files.play import play as play_scenario
 from outrider_protocol.export import Export
 from replayed import KEPT, difference_of, keep_sessions
 
+REPLAY_SECONDS = 60
+"""Real seconds that one session may take; they take some hundredths."""
 STALLED_SECONDS = 300
 """Real seconds without a finished test after which the other processes count as gone."""
 
@@ -30,7 +32,12 @@ async def test_every_recorded_session_comes_again(request, tmp_path):
         for path in sorted(set(logs()) - seen):
             kept = json.loads(gzip.decompress(path.read_bytes()).decode("utf-8", "surrogatepass"))
             export = Export.from_wire(kept["export"])
-            if difference := difference_of(await play(export), export):
+            try:
+                async with asyncio.timeout(REPLAY_SECONDS):
+                    difference = difference_of(await play(export), export)
+            except TimeoutError:
+                difference = f"it does not come to its end in {REPLAY_SECONDS} s"
+            if difference:
                 failed.append(f"{kept['test']}: {difference}")
             seen.add(path)
         if left:

@@ -3,6 +3,7 @@
 import pytest
 from suite import FILES, read, without_golden
 
+from everyday import some
 from outrider.replay.play import Replayed
 from outrider.replay.play import play as replay
 from outrider.testing.scenario_files.expectations import play_and_judge
@@ -50,7 +51,7 @@ async def test_it_holds(name, tmp_path):
     await keep_sessions(tmp_path / "workspace.state")
 
 
-@pytest.mark.parametrize("name", OVER_STDIO)
+@pytest.mark.parametrize("name", some(OVER_STDIO, 7))
 async def test_it_holds_over_stdio(name, tmp_path):
     assert await failures(name, tmp_path, connection="stdio") == ""
 

@@ -63,18 +63,21 @@ def test_fixtures_in_strict_mode(tmp_path):
     assert "= 4 passed in " in project(tmp_path, with_mark(TESTS), "asyncio_mode = strict\n")
 
 
+@pytest.mark.thorough
 def test_fixtures_in_auto_mode_on_two_workers(tmp_path):
     assert "= 4 passed in " in project(tmp_path, TESTS, "asyncio_mode = auto\n", ["-n", "2"]).replace(
         "\n4 passed", "= 4 passed"
     )
 
 
+@pytest.mark.thorough
 def test_fixtures_under_anyio(tmp_path):
     backend = '    @pytest.fixture\n    def anyio_backend():\n        return "asyncio"\n\n    FILES ='
     tests = with_mark(TESTS, "anyio").replace("    FILES =", backend, 1)
     assert "= 4 passed in " in project(tmp_path, tests)
 
 
+@pytest.mark.thorough
 def test_beside_the_client_of_pytest_lsp(tmp_path):
     tests = """
         import json, os, sys

@@ -36,6 +36,7 @@ async def test_the_example_holds(tmp_path, connection):
     assert list(map(str, failures)) == []
 
 
+@pytest.mark.thorough
 async def test_the_example_holds_wherever_its_server_is_killed(tmp_path):
     path, folder = tmp_path / "example.json", tmp_path / "folder"
     path.write_text(re.search(r"```json\n(.*?)```", section(), re.DOTALL)[1], "utf-8")

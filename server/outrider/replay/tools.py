@@ -163,7 +163,10 @@ class RecordedCalls:
 
     async def _settle(self, call: ToolCall, context: ToolContext, /, *, may_ask: bool) -> str | None:
         told = _Story(self._tape, call, context, "execute")
-        return None if told.finished is None and not may_ask else await told.settled()
+        if may_ask:
+            return await told.settled()
+        # Its session is let in just now: to wait until that is done would be for ever.
+        return told.result().content if told.finished is not None else None
 
 
 class _Story:
@@ -205,9 +208,10 @@ class _Story:
     async def end(self) -> ToolResult:
         """What it gave, when it gave that."""
         await self._tape.reached(None if self.status in _UNFINISHED else self.finished)
-        return self._result()
+        return self.result()
 
-    def _result(self) -> ToolResult:
+    def result(self) -> ToolResult:
+        """What the log says that it gave."""
         data: dict[str, Any] = self.finished.data if self.finished else {"status": "ok", "content": ""}
         read = {one["path"]: self._tape.text(one["hash"]) or "" for one in data.get("read", ())}
         content = untold(data["content"])  # it is said anew
@@ -295,7 +299,7 @@ class _Story:
                 asked = self._asked(event.data, Access("edit"), amid_call=True)
                 await self._context.user.approve(self._call, asked, [])
         await self._tape.reached(self.finished)
-        return self._result().content
+        return self.result().content
 
     async def _ask_user(self, data: Mapping[str, Any]) -> None:
         options, free_form = data.get("options", []), data.get("allowFreeForm", True)
@@ -313,7 +317,7 @@ class _Story:
         """Do what was done in the middle of the call, and give its result."""
         tape, call, context = self._tape, self._call, self._context
         if self.finished is None and self._effect == "read":
-            return self._result()  # its neighbours may have come to an end before the log broke off
+            return self.result()  # its neighbours may have come to an end before the log broke off
         started = self._first("tool.started")
         begun = (
             self._events.index(started) + 1 if started is not None else 0
