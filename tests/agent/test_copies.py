@@ -56,6 +56,19 @@ async def test_the_latest_turn_is_meant_where_none_is_named(begin):
     assert [one["turns"] for one in listed] == [2, 2]
 
 
+async def test_a_copy_has_the_name_that_the_user_gave(begin):
+    editor, first, _ = await two_turns(begin, DONE)
+    await editor.command("outrider.rename", {"sessionId": editor.session_id, "title": "Parking prices"})
+    made = await fork(editor, turnId=first)
+    listed = (await editor.command("outrider.sessions"))["sessions"]
+    titles = {one["sessionId"]: one["title"] for one in listed}
+    assert titles == {editor.session_id: "Parking prices", made["sessionId"]: "Parking prices"}
+    await editor.command("outrider.rename", {"sessionId": made["sessionId"], "title": "A copy"})
+    made = await fork(editor, made["sessionId"])
+    listed = (await editor.command("outrider.sessions"))["sessions"]
+    assert {one["title"] for one in listed} == {"Parking prices", "A copy"}
+
+
 async def test_a_task_goes_to_a_copy(begin):
     editor, first, _ = await two_turns(begin, DONE)
     given = {"prompt": "Third task.", "fork": {"sessionId": editor.session_id, "turnId": first}}

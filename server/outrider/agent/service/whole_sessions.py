@@ -100,6 +100,10 @@ async def fork(services: Services, sessions: Sessions, params: ForkFrom) -> Fork
             return record
         ended = [turn.turn_id for turn in record.state.queue]
         refused = await _added(record, SessionForked(from_session_id=session_id, from_seq=until))
+        # The name that the user gave it belongs to the work, whenever it was given.
+        names = [event.data["title"] for event in events if event.type == "session.renamed"]
+        if names and names[-1] and refused is None:
+            refused = await _added(record, SessionRenamed(title=names[-1]))
         for turn_id in ended if refused is None else ():
             refused = refused or await _added(record, _cancelled(FORKED), turn_id)
     sessions.go_to(new_id)
