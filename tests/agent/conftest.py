@@ -17,6 +17,12 @@ def replayed_at_once():
     """Wanted by what changes the loop for one test: its sessions come again only as long as that holds."""
 
 
+@pytest.fixture(autouse=True)
+def looked_at_before_each_edit(monkeypatch):
+    """What files are called besides is looked up before each edit and undo, though the last look took long on a busy machine."""
+    monkeypatch.setattr("outrider.workspace.watch.obeyed_files._REST", 0)
+
+
 @pytest.fixture
 async def begin(workspace, request):
     """Starts editors: `await begin(profile, turns, settings, purposes=…, answers=…)`; stops and checks them."""

@@ -91,6 +91,17 @@ async def test_its_questions_are_asked_here_too_and_the_first_answer_counts(work
         assert await refusal(first, "outrider.answer", late) == "already_resolved"
 
 
+async def test_what_was_answered_in_a_process_that_is_gone_is_known_as_answered(workspace):
+    model = scripted(workspace, [step(FIX), DONE])
+    async with start_session("stock", workspace, model, OWN, answers=["Allow once"]) as gone:
+        await gone.run("Fix it.")
+        (asked,) = gone.events_of("approval.requested")
+    async with start_session("stock", workspace, model, OWN) as editor:
+        for item, reason in ((asked["data"]["id"], "already_resolved"), ("open_none", "unknown_id")):
+            given = {"id": item, "decision": "reject"}
+            assert await refusal(editor, "outrider.answer", given) == reason
+
+
 async def test_both_answer_at_once(two):
     first, second = two
     answers = [

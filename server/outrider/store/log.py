@@ -271,6 +271,14 @@ class Store:
         """
         return await self._reader.find_turn(turn_id)
 
+    async def was_answered(self, item_id: str) -> bool:
+        """Whether an item that waited for the user was answered lately, in whatever session, by whomever.
+
+        Raises:
+            StoreReadError: the log cannot be read.
+        """
+        return await self._reader.was_answered(item_id)
+
     def lock(self, session_id: str) -> SessionLock | None:
         """Take the right to run a session, without waiting; None where another process, or this one, has it."""
         return lock_session(self._locks, session_id)

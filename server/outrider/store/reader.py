@@ -150,6 +150,8 @@ def _title(data: dict[str, Any]) -> str:
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+_LATEST_EVENTS = 10_000
+"""Among which an answer is looked for that somebody else gave a moment ago."""
 _MOST_RECENT = 4
 _RECENT_BYTES = 2 * 1024**2
 
@@ -205,6 +207,18 @@ class Reader:
         query = f"SELECT session_id FROM events WHERE turn_id = ? AND {TURN_BEGINS} LIMIT 1"  # noqa: S608 - a constant
         row = await self._read(lambda: self._connection.execute(query, (turn_id,)).fetchone())
         return None if row is None else row[0]
+
+    async def was_answered(self, item_id: str) -> bool:
+        """Whether the user answered an item in one of the latest events, of whatever session."""
+        if not storable(item_id):
+            return False
+        query = (
+            "SELECT 1 FROM (SELECT type, data FROM events ORDER BY id DESC LIMIT ?) "
+            "WHERE type IN ('approval.resolved', 'question.answered', 'tool.answered') AND json_extract(data, '$.id') = ? "
+            "AND coalesce(json_extract(data, '$.by'), 'person') = 'person' LIMIT 1"
+        )
+        given = (_LATEST_EVENTS, item_id)
+        return await self._read(lambda: self._connection.execute(query, given).fetchone()) is not None
 
     async def changed(self, session_id: str, name: str) -> bool:
         """Whether an event of a session that changes files has that name in it."""

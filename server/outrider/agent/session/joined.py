@@ -59,8 +59,6 @@ class Joined:
         self._services = services
         self._runtime = services.runtime
         self._watches: dict[str, _Watch] = {}
-        self._resolved: set[str] = set()
-        """The items that were answered in sessions which are joined no longer."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self.on_told: Told = lambda _: None
         """Is told of each event and frame of the sessions that are joined, in order and without gaps."""
@@ -78,10 +76,6 @@ class Joined:
     def waiting(self) -> list[Open]:
         """What waits for the user in them."""
         return [item for state in self.states for item in state.open.values() if item.kind != "tool"]
-
-    def was_resolved(self, item_id: str) -> bool:
-        """Whether an item was answered in a session that is or was joined: one that ended a moment ago is left later."""
-        return item_id in self._resolved or any(item_id in state.resolved for state in self.states)
 
     async def command(self, session_id: str, name: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Have the process that runs a session do a command; None where it cannot be reached.
@@ -204,7 +198,6 @@ class Joined:
         for asking in watch.asking.values():
             asking.cancel()
         await watch.caller.close()
-        self._resolved |= watch.state.resolved
         self.on_left(watch.state)
 
     # --- what it asks --------------------------------------------------------------------------------------------

@@ -644,6 +644,15 @@ class Sessions:
 
     async def answer(self, params: AnswerParams, channel: Channel) -> Refused | None:
         """Answer an open item, after a restart too: its session is resumed then."""
+        refused = await self._answer(params, channel)
+        if refused is not None and refused.reason == "unknown_id":
+            # Somebody may have answered it in this moment, in another process too, which ends its turn and lets go of its session.
+            await self._runtime.store.flush()
+            if await self._runtime.store.was_answered(params.id):
+                return Refused("already_resolved", f"{params.id} was already answered")
+        return refused
+
+    async def _answer(self, params: AnswerParams, channel: Channel) -> Refused | None:
         if any(item.id == params.id for item in self._services.policy.trust.open):
             if not self._runtime.editor.traits.takes_approvals:
                 return Refused("no_token", FROM_ANYBODY)
@@ -657,8 +666,6 @@ class Sessions:
             if session.record.was_resolved(params.id):
                 log.info("an answer to %s came too late and has no effect", params.id)
                 return Refused("already_resolved", f"{params.id} was already answered")
-        if self.joined.was_resolved(params.id):
-            return Refused("already_resolved", f"{params.id} was already answered")
         await self.look_for_resting()
         for session_id, resting in self._resting.items():
             if any(item.id == params.id for item in resting.items):
