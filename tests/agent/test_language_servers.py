@@ -496,9 +496,7 @@ def errors(editor):
 
 
 @pytest.mark.usefixtures("replayed_at_once")
-async def test_a_language_without_a_server_is_named_once_in_a_session_and_said_once_to_the_user(
-    begin, workspace
-):
+async def test_a_language_without_a_server_is_named_once_in_a_session(begin, workspace):
     (workspace / "go.mod").write_text("module tariff\n")
     (workspace / "main.go").write_text("package main\n")
     turns = [step(call("read_file", path="main.go")), DONE, DONE, DONE]
@@ -508,6 +506,17 @@ async def test_a_language_without_a_server_is_named_once_in_a_session_and_said_o
     assert errors(editor) == [("language_server", MISSING)]
     await editor.run("Another task.")
     assert errors(editor) == [("language_server", MISSING)] * 2
+    assert [one.text for one in editor.said if "language server" in one.text] == []  # the event has said it
+
+
+async def test_who_gets_no_events_is_told_once_of_a_language_without_a_server(begin, workspace):
+    (workspace / "go.mod").write_text("module tariff\n")
+    (workspace / "main.go").write_text("package main\n")
+    settings = {"languageServers": {"gopls": {}}, "events": False}
+    editor = await begin("neovim-0.11", [DONE, DONE], settings)
+    for prompt in ("Look.", "Another task."):
+        started = await editor.command("outrider.run", {"prompt": prompt})
+        await editor.command("outrider.wait", {"turnId": started["turnId"]})
     said = [(one.level, one.text) for one in editor.said if "language server" in one.text]
     assert said == [(2, f"Outrider: {MISSING}")]
 

@@ -349,7 +349,7 @@ async def start(
         editor.say("error", f"Outrider: {app.message}")
         return ClosedBridge(app)
     keep_out(keys_of(app.services))
-    bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions))
+    bridge = Bridge(app, editor, Reporter(editor, progress, app.sessions, lambda: app.settings.now.events))
     await bridge.say_about_settings()
     await bridge.say_what_was_cut_off()
     return bridge

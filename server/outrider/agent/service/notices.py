@@ -39,15 +39,22 @@ class _Turn:
 class Notices:
     """Follows the committed events, and gives what has to be said about them."""
 
-    def __init__(self, sessions: Sessions, say: Callable[[str, Level, str], None]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        say: Callable[[str, Level, str], None],
+        gets_events: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Begin.
 
         Args:
             sessions: Where the events come from.
             say: Gets the session's id, and what has to be said.
+            gets_events: Whether the client gets the events, and so shows by itself what is in them.
         """
         self._sessions = sessions
         self._say = say
+        self._gets_events = gets_events
         self._turns: dict[str, _Turn] = {}
         self._unpriced: set[str] = set()
         """Models of whose cost it was said that it is not known."""
@@ -72,7 +79,7 @@ class Notices:
                 self._say(event.session_id, "warning", text)
             case "error" if event.data["code"] == "language_server":
                 # Each session has it in its log. Without a language server all goes on, so the user hears it once.
-                if event.data["message"] not in self._lacking:
+                if event.data["message"] not in self._lacking and not self._gets_events():
                     self._lacking.add(event.data["message"])
                     self._say(event.session_id, "warning", f"Outrider: {event.data['message']}")
             case "error" if event.data["code"] == "untrusted_folder":

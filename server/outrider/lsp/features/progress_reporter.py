@@ -3,7 +3,7 @@
 import asyncio
 import math
 import re
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,12 +85,18 @@ class _Running:
 class Reporter:
     """Follows the committed events. It never steers anything but by the user's click on Cancel."""
 
-    def __init__(self, editor: ClientEditor, progress: ProgressFactory, sessions: Sessions) -> None:
-        """Report to `editor` and `progress`; a cancel there goes to `sessions`."""
+    def __init__(
+        self,
+        editor: ClientEditor,
+        progress: ProgressFactory,
+        sessions: Sessions,
+        gets_events: Callable[[], bool],
+    ) -> None:
+        """Report to `editor` and `progress`; a cancel there goes to `sessions`. What is in events is not said beside them."""
         self._editor = editor
         self._progress = progress
         self._sessions = sessions
-        self._notices = Notices(sessions, lambda _, level, text: editor.say(level, text))
+        self._notices = Notices(sessions, lambda _, level, text: editor.say(level, text), gets_events)
         self._turns: dict[str, _Running] = {}
         self._prompts: dict[str, str] = {}
         self._in_auto: set[str] = set()
