@@ -388,7 +388,7 @@ class Screen:
         return Layout(FloatContainer(body, [menu]), focused_element=self.composer)
 
     def _composer_height(self) -> Dimension:
-        """The lines of the composer, and below them room for the menu: at the bottom of the terminal there is none."""
+        """The lines of the composer, with empty ones below: at the bottom of the terminal the menu would have no room."""
         completing = self.composer.complete_state
         menu = min(len(completing.completions), MOST_COMPLETIONS) if completing is not None else 0
         typed = min(self.composer.document.line_count, MOST_COMPOSED)
